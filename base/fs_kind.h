@@ -1,0 +1,33 @@
+// Which file system a descriptor lies on, and what that alone decides.
+//
+// Facts by type are the exception: what a file system can do is learned by
+// trying (copy/abilities.h). The kind decides only what cannot be tried.
+#pragma once
+
+#include <string_view>
+
+#include "base/error.h"
+
+namespace lamina {
+
+class Fd;
+class Kernel;
+
+enum class FsKind { ext4, xfs, btrfs, tmpfs, overlay, other };
+
+// Asks statfs(2) on an open descriptor. `subject` names it in errors.
+Result<FsKind> fs_kind_of(Kernel& kernel, const Fd& fd,
+                          std::string_view subject);
+
+// The kind for a statfs(2) f_type.
+FsKind fs_kind_from_magic(unsigned long magic);
+
+// "ext4", "xfs", "btrfs", "tmpfs", "overlay", "other".
+std::string_view to_string(FsKind kind);
+
+// True where getdents(2) gives the inode number that stat(2) gives, and where a
+// size given by stat(2) is the number of bytes that reading gives. Neither holds
+// on procfs, sysfs or (inode numbers) on overlayfs.
+bool listing_is_exact(FsKind kind);
+
+}  // namespace lamina
