@@ -228,7 +228,7 @@ check-spelling:
 	codespell $$(git ls-files -co --exclude-standard)
 
 check-scripts:
-	shellcheck $$(scripts/list_shell_scripts)
+	shellcheck $$(git grep -lIE --untracked '^#! ?/bin/(ba)?sh')
 
 tidy: ## clang-tidy over everything that changed since it last passed
 	scripts/tidy $(TIDY_FLAGS)
