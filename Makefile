@@ -109,7 +109,7 @@ all: $(programs) $(library) ## build the programs and the library
 $(build)/lamina: $(build)/cli/main.o $(library)
 $(build)/laminad: $(build)/daemon/main.o $(library)
 $(unit_tests): $(call objects_of,$(test_sources)) $(library)
-$(tools): $(build)/%: $(build)/tests/%.o $(library)
+$(tools): $(build)/%: $(build)/tests/%.o $(build)/libsupport.a $(library)
 $(benchmarks): $(build)/%: $(build)/%.o $(library)
 $(fuzzers): build/fuzz/%: build/fuzz/tests/fuzz/%.o \
             build/fuzz/libsupport.a build/fuzz/liblamina.a
@@ -155,52 +155,58 @@ FORCE:
 
 # ---- Run and test -----------------------------------------------------------
 
-.PHONY: deps run test unit integration bench run-bench
+submake   = $(MAKE) --no-print-directory
+parallel  = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
+
+.PHONY: deps run test built unit integration bench run-bench
 deps: ## install what is missing of everything a contributor uses (apt)
 	@scripts/deps build test bench tidy
 
 run: ## install, build, copy SRC (to DST if given) and check the copy
 	@scripts/deps build
-	@$(MAKE) --no-print-directory CONFIG=release all
+	+@$(submake) $(parallel) CONFIG=release all
 	@scripts/demo build/release/lamina '$(SRC)' '$(DST)'
 
 test: ## install, build, run the unit and the integration tests
 	@scripts/deps build test
-	@$(MAKE) --no-print-directory unit integration
+	+@$(submake) $(parallel) built
+	+@$(submake) unit
+	+@$(submake) integration
 
-unit: $(unit_tests) $(tools) $(programs) ## unit tests of CONFIG
+# All that tests need. The two kinds run one after the other, since they
+# compete for the disk.
+built: $(unit_tests) $(tools) $(programs)
+
+unit: built ## unit tests of CONFIG
 	LAMINA_BUILD=$(build) $(unit_tests) $(GTEST_FLAGS)
 
-integration: $(programs) $(tools) ## the program on real file systems
+integration: built ## the program on real file systems
 	LAMINA_BUILD=$(build) integration/run
-
-# Where both are asked for, one after the other: they compete for the disk.
-ifneq ($(filter unit,$(MAKECMDGOALS)),)
-integration: | unit
-endif
 
 bench: ## measure beside what a user has today; BASE=REV as one more
 	@scripts/deps build bench
-	@$(MAKE) --no-print-directory CONFIG=release run-bench
+	+@$(submake) $(parallel) CONFIG=release $(benchmarks:$(build)/%=build/release/%)
+	+@$(submake) CONFIG=release run-bench
 run-bench: $(programs) $(benchmarks)
 	LAMINA_BUILD=$(build) BASE='$(BASE)' bench/run
 
 # ---- Checks -----------------------------------------------------------------
 
 .PHONY: asan tsan fuzz run-fuzzers coverage check check-all check-old-kernel \
-        check-layers check-headers check-format check-spelling check-scripts \
-        check-sins format tidy man-check
+        check-umask check-layers check-headers check-format check-spelling \
+        check-scripts check-sins format tidy man-check
 asan tsan: ## unit tests under sanitizers
-	@$(MAKE) --no-print-directory CONFIG=$@ unit
+	+@$(submake) $(parallel) CONFIG=$@ built
+	+@$(submake) CONFIG=$@ unit
 
 fuzz: ## each fuzzer for FUZZ_SECONDS
-	@$(MAKE) --no-print-directory CONFIG=fuzz run-fuzzers
+	+@$(submake) $(parallel) CONFIG=fuzz $(fuzzers)
+	+@$(submake) CONFIG=fuzz run-fuzzers
 run-fuzzers: $(fuzzers)
 	scripts/fuzz $(FUZZ_SECONDS) $(FUZZ_SEED) $(fuzzers)
 
 coverage: ## a line per file; fails below COVERAGE_FLOOR
-	@$(MAKE) --no-print-directory CONFIG=coverage build/coverage/lamina_tests \
-	    build/coverage/lamina
+	+@$(submake) $(parallel) CONFIG=coverage built
 	scripts/coverage $(COVERAGE_FLOOR)
 
 check: check-layers check-headers check-format check-spelling check-scripts \
@@ -228,13 +234,17 @@ check-spelling:
 	codespell -D - -D .ci/british $$(git ls-files -co --exclude-standard)
 
 check-scripts:
-	shellcheck $$(git grep -lIE --untracked '^#! ?/bin/(ba)?sh')
+	shellcheck $$(git grep -lIE --untracked '^#! ?/bin/(ba)?sh' -- ":!*.cc" ":!*.md")
 
 tidy: ## clang-tidy over everything that changed since it last passed
 	scripts/tidy $(TIDY_FLAGS)
 
-check-old-kernel: $(unit_tests) $(programs) $(tools) ## new system calls refused
+check-old-kernel: built ## new system calls refused
 	scripts/check_old_kernel $(build)
+
+check-umask: built ## the tests under umask 077
+	umask 077 && LAMINA_BUILD=$(build) $(unit_tests)
+	umask 077 && LAMINA_BUILD=$(build) integration/run
 
 check-sins: ## each check finds the fault planted for it
 	scripts/check_sins
@@ -250,6 +260,7 @@ check-all: ## everything, long campaigns whole (LAMINA_FULL=1)
 	$(MAKE) asan
 	$(MAKE) tsan
 	$(MAKE) check-old-kernel
+	$(MAKE) check-umask
 	$(MAKE) FUZZ_SECONDS=600 fuzz
 	$(MAKE) tidy check-sins coverage
 
