@@ -243,8 +243,7 @@ check-old-kernel: built ## new system calls refused
 	scripts/check_old_kernel $(build)
 
 check-umask: built ## the tests under umask 077
-	umask 077 && LAMINA_BUILD=$(build) $(unit_tests)
-	umask 077 && LAMINA_BUILD=$(build) integration/run
+	scripts/check_umask $(build)
 
 check-sins: ## each check finds the fault planted for it
 	scripts/check_sins
