@@ -43,6 +43,10 @@ class Listing {
   // Splits off the raw bytes of up to `entries` entries not yet given out.
   std::string_view take(size_t entries);
 
+  // Where to lseek(2) a freshly opened directory to go on behind what fill()
+  // read last.
+  int64_t end_offset() const { return end_offset_; }
+
   // True when next() would return false without another fill().
   bool used_up() const { return at_ >= size_; }
 
@@ -53,6 +57,7 @@ class Listing {
   size_t capacity_ = 0;
   size_t size_ = 0;
   size_t at_ = 0;
+  int64_t end_offset_ = 0;
 };
 
 }  // namespace lamina

@@ -24,6 +24,14 @@ FsKind fs_kind_from_magic(unsigned long magic) {
       return FsKind::tmpfs;
     case OVERLAYFS_SUPER_MAGIC:
       return FsKind::overlay;
+    case PROC_SUPER_MAGIC:
+    case SYSFS_MAGIC:
+    case CGROUP_SUPER_MAGIC:
+    case CGROUP2_SUPER_MAGIC:
+    case DEBUGFS_MAGIC:
+    case TRACEFS_MAGIC:
+    case SECURITYFS_MAGIC:
+      return FsKind::pseudo;
     default:
       return FsKind::other;
   }
@@ -50,6 +58,8 @@ std::string_view to_string(FsKind kind) {
       return "tmpfs";
     case FsKind::overlay:
       return "overlay";
+    case FsKind::pseudo:
+      return "pseudo";
     case FsKind::other:
       return "other";
   }
@@ -60,5 +70,7 @@ bool listing_is_exact(FsKind kind) {
   return kind == FsKind::ext4 || kind == FsKind::xfs ||
          kind == FsKind::btrfs || kind == FsKind::tmpfs;
 }
+
+bool sizes_are_exact(FsKind kind) { return kind != FsKind::pseudo; }
 
 }  // namespace lamina

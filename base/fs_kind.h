@@ -13,7 +13,15 @@ namespace lamina {
 class Fd;
 class Kernel;
 
-enum class FsKind { ext4, xfs, btrfs, tmpfs, overlay, other };
+enum class FsKind {
+  ext4,
+  xfs,
+  btrfs,
+  tmpfs,
+  overlay,
+  pseudo,  // proc, sysfs, cgroup and the like: files made up when read.
+  other,
+};
 
 // Asks statfs(2) on an open descriptor. `subject` names it in errors.
 Result<FsKind> fs_kind_of(Kernel& kernel, const Fd& fd,
@@ -22,12 +30,15 @@ Result<FsKind> fs_kind_of(Kernel& kernel, const Fd& fd,
 // The kind for a statfs(2) f_type.
 FsKind fs_kind_from_magic(unsigned long magic);
 
-// "ext4", "xfs", "btrfs", "tmpfs", "overlay", "other".
+// "ext4", "xfs", "btrfs", "tmpfs", "overlay", "pseudo", "other".
 std::string_view to_string(FsKind kind);
 
-// True where getdents(2) gives the inode number that stat(2) gives, and where a
-// size given by stat(2) is the number of bytes that reading gives. Neither holds
-// on procfs, sysfs or (inode numbers) on overlayfs.
+// True where getdents(2) gives the inode number that stat(2) gives, as long as
+// nothing is mounted over the name. Not so on overlayfs.
 bool listing_is_exact(FsKind kind);
+
+// True where the size that stat(2) gives is the number of bytes that reading
+// gives. Not so on procfs and sysfs, where it is 0 or 4096.
+bool sizes_are_exact(FsKind kind);
 
 }  // namespace lamina

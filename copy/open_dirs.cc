@@ -1,0 +1,181 @@
+#include "copy/open_dirs.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <vector>
+
+#include "base/kernel.h"
+
+namespace lamina::copy {
+
+namespace {
+
+constexpr int kOpenFlags =
+    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;
+constexpr size_t kAlwaysAllowed = 16;
+
+// Directories held open by all walks of the process.
+std::atomic<size_t> open_in_process{0};
+
+size_t process_budget() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+      limit.rlim_cur == RLIM_INFINITY) {
+    return 4096;
+  }
+  return static_cast<size_t>(limit.rlim_cur) / 2;
+}
+
+size_t index(Side side) { return static_cast<size_t>(side); }
+
+}  // namespace
+
+OpenDirs::OpenDirs(Kernel& kernel) : kernel_(kernel) {}
+
+OpenDirs::~OpenDirs() { open_in_process -= open_; }
+
+SharedFd OpenDirs::find(Dir& dir, Side side) {
+  std::lock_guard lock(mutex_);
+  SharedFd fd = dir.fds_[index(side)];
+  if (fd && dir.listed_) {
+    used_.splice(used_.begin(), used_, dir.place_);
+  }
+  return fd;
+}
+
+void OpenDirs::keep(Dir& dir, Side side, SharedFd fd) {
+  std::lock_guard lock(mutex_);
+  if (!dir.fds_[index(side)]) {
+    ++open_;
+    ++open_in_process;
+  }
+  dir.fds_[index(side)] = std::move(fd);
+  if (dir.parent()) {  // The root is never closed, so never listed.
+    if (dir.listed_) {
+      used_.splice(used_.begin(), used_, dir.place_);
+    } else {
+      dir.place_ = used_.insert(used_.begin(), &dir);
+      dir.listed_ = true;
+    }
+  }
+  shrink();
+}
+
+SharedFd OpenDirs::put(Dir& dir, Side side, Fd fd) {
+  auto shared = std::make_shared<const Fd>(std::move(fd));
+  keep(dir, side, shared);
+  return shared;
+}
+
+void OpenDirs::shrink() {
+  static const size_t budget = process_budget();
+  while (open_ > kAlwaysAllowed && open_in_process.load() > budget &&
+         used_.size() > kAlwaysAllowed / 2) {
+    Dir& dir = *used_.back();
+    SharedFd& target = dir.fds_[index(Side::target)];
+    struct stat now {};
+    if (target && dir.target_inode_ == 0) {
+      if (kernel_.fstat(target->get(), &now) != 0) {
+        return;  // Not to be recognised again: better over the budget.
+      }
+      dir.target_device_ = now.st_dev;
+      dir.target_inode_ = now.st_ino;
+    }
+    for (SharedFd& fd : dir.fds_) {
+      if (fd) {
+        fd.reset();
+        --open_;
+        --open_in_process;
+      }
+    }
+    used_.pop_back();
+    dir.listed_ = false;
+  }
+}
+
+bool OpenDirs::is_same(const Dir& dir, Side side, const Fd& fd) const {
+  struct stat now {};
+  if (kernel_.fstat(fd.get(), &now) != 0) {
+    return false;
+  }
+  return side == Side::source
+             ? now.st_dev == dir.stat.st_dev && now.st_ino == dir.stat.st_ino
+             : now.st_dev == dir.target_device_ &&
+                   now.st_ino == dir.target_inode_;
+}
+
+Result<Fd> OpenDirs::reopen(Dir& dir, Side side) {
+  std::vector<Dir*> missing;
+  SharedFd start;
+  for (Dir* at = &dir; !start; at = at->parent().get()) {
+    missing.push_back(at);
+    start = find(*at->parent(), side);
+  }
+  Fd held;
+  for (auto it = missing.rbegin(); it != missing.rend(); ++it) {
+    int from = held.valid() ? held.get() : start->get();
+    Fd next(kernel_.openat(from, (*it)->name().c_str(), kOpenFlags, 0));
+    if (!next.valid()) {
+      return fail(last_error("openat", (*it)->path()));
+    }
+    held = std::move(next);
+  }
+  if (!is_same(dir, side, held)) {
+    return fail(make_error(ESTALE, "openat", dir.path(),
+                           "another directory took its place"));
+  }
+  return held;
+}
+
+Result<SharedFd> OpenDirs::get(Dir& dir, Side side) {
+  if (SharedFd fd = find(dir, side)) {
+    return fd;
+  }
+  TRY_ASSIGN(Fd fd, reopen(dir, side));
+  auto shared = std::make_shared<const Fd>(std::move(fd));
+  keep(dir, side, shared);
+  return shared;
+}
+
+void OpenDirs::reopen_parent(Dir& dir) {
+  Dir* parent = dir.parent().get();
+  if (parent == nullptr) {
+    return;
+  }
+  for (Side side : {Side::source, Side::target}) {
+    SharedFd child;
+    {
+      std::lock_guard lock(mutex_);
+      if (parent->fds_[index(side)] || !dir.fds_[index(side)]) {
+        continue;
+      }
+      child = dir.fds_[index(side)];
+    }
+    Fd fd(kernel_.openat(child->get(), "..", kOpenFlags, 0));
+    if (fd.valid() && is_same(*parent, side, fd)) {
+      keep(*parent, side, std::make_shared<const Fd>(std::move(fd)));
+    }
+  }
+}
+
+void OpenDirs::forget(Dir& dir) {
+  SharedFd closing[2];  // Closed after the lock is gone.
+  std::lock_guard lock(mutex_);
+  for (size_t i = 0; i < 2; ++i) {
+    if (dir.fds_[i]) {
+      closing[i] = std::move(dir.fds_[i]);
+      --open_;
+      --open_in_process;
+    }
+  }
+  if (dir.listed_) {
+    used_.erase(dir.place_);
+    dir.listed_ = false;
+  }
+}
+
+}  // namespace lamina::copy
