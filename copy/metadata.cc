@@ -86,9 +86,9 @@ Result<void> MetadataWriter::write_mode(const InodeEnd& target, mode_t mode) {
   return {};
 }
 
-Result<void> MetadataWriter::write_xattrs(const InodeEnd& source,
-                                          const InodeEnd& target,
-                                          bool* list_refused, Tally& tally) {
+Result<void> MetadataWriter::copy_xattrs(const InodeEnd& source,
+                                         const InodeEnd& target,
+                                         bool* list_refused, Tally& tally) {
   if (options_.xattrs == Xattrs::none || *list_refused) {
     return {};
   }
@@ -116,18 +116,47 @@ Result<void> MetadataWriter::write_times(const InodeEnd& target,
   return {};
 }
 
-Result<void> MetadataWriter::write(const InodeEnd& source,
-                                   const InodeEnd& target,
+Result<void> MetadataWriter::write(const InodeEnd& target,
                                    const Wanted& wanted_before,
                                    mode_t born_mode, mode_t kind,
-                                   bool* list_refused, Tally& tally) {
+                                   AttributeSource& attributes, Tally& tally) {
   Wanted wanted = wanted_before;
   TRY(write_owner(target, wanted, tally));
   if (kind != S_IFLNK && wanted.mode != born_mode) {
     TRY(write_mode(target, wanted.mode));
   }
-  TRY(write_xattrs(source, target, list_refused, tally));
+  TRY(attributes.write_to(target));
   return write_times(target, wanted);
+}
+
+// The attributes of an inode of the source.
+class CopiedAttributes final : public AttributeSource {
+ public:
+  CopiedAttributes(MetadataWriter& writer, const InodeEnd& source,
+                   bool* list_refused, Tally& tally)
+      : writer_(writer),
+        source_(source),
+        list_refused_(list_refused),
+        tally_(tally) {}
+
+  Result<void> write_to(const InodeEnd& target) override {
+    return writer_.copy_xattrs(source_, target, list_refused_, tally_);
+  }
+
+ private:
+  MetadataWriter& writer_;
+  const InodeEnd& source_;
+  bool* list_refused_;
+  Tally& tally_;
+};
+
+Result<void> MetadataWriter::write(const InodeEnd& source,
+                                   const InodeEnd& target,
+                                   const Wanted& wanted, mode_t born_mode,
+                                   mode_t kind, bool* list_refused,
+                                   Tally& tally) {
+  CopiedAttributes attributes(*this, source, list_refused, tally);
+  return write(target, wanted, born_mode, kind, attributes, tally);
 }
 
 }  // namespace lamina::copy

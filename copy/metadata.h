@@ -43,6 +43,19 @@ struct Birth {
 // An inode's end of a copy: open, or by name (xattrs.h).
 using InodeEnd = XattrEnd;
 
+// Where an inode's extended attributes come from.
+class AttributeSource {
+ public:
+  AttributeSource() = default;
+  AttributeSource(const AttributeSource&) = delete;
+  AttributeSource& operator=(const AttributeSource&) = delete;
+  virtual ~AttributeSource() = default;
+
+  // Sets them on the target, security.capability last. Called once, at the right
+  // moment.
+  virtual Result<void> write_to(const InodeEnd& target) = 0;
+};
+
 class MetadataWriter {
  public:
   MetadataWriter(Kernel& kernel, const Options& options, const Birth& birth);
@@ -56,8 +69,13 @@ class MetadataWriter {
   mode_t birth_mode(const Wanted& wanted, mode_t extra) const;
 
   // Owner, mode, attributes and times, in this order. `born_mode` is what
-  // creation really gave (after the umask). Adds what was forgiven to `tally`.
-  // `list_refused` is set when the source's file system has no attributes; where
+  // creation really gave (after the umask), `kind` the S_IFMT bits. Adds what was
+  // forgiven to `tally`.
+  Result<void> write(const InodeEnd& target, const Wanted& wanted,
+                     mode_t born_mode, mode_t kind,
+                     AttributeSource& attributes, Tally& tally);
+
+  // The same with the attributes of an inode of the source. `list_refused` is set when the source's file system has no attributes; where
   // it is set already they are not asked for.
   Result<void> write(const InodeEnd& source, const InodeEnd& target,
                      const Wanted& wanted, mode_t born_mode, mode_t kind,
@@ -67,8 +85,9 @@ class MetadataWriter {
   Result<void> write_owner(const InodeEnd& target, Wanted& wanted,
                            Tally& tally);
   Result<void> write_mode(const InodeEnd& target, mode_t mode);
-  Result<void> write_xattrs(const InodeEnd& source, const InodeEnd& target,
-                            bool* list_refused, Tally& tally);
+  friend class CopiedAttributes;
+  Result<void> copy_xattrs(const InodeEnd& source, const InodeEnd& target,
+                           bool* list_refused, Tally& tally);
   Result<void> write_times(const InodeEnd& target, const Wanted& wanted);
   bool born_right(const Wanted& wanted) const;
 
