@@ -10,8 +10,12 @@
 
 namespace lamina {
 
-TaskGroup::TaskGroup(WorkerPool& pool, dev_t device, unsigned width)
-    : pool_(pool), device_(device), width_(std::max(1U, width)) {
+TaskGroup::TaskGroup(WorkerPool& pool, dev_t device, unsigned width,
+                     Owner owner)
+    : pool_(pool),
+      device_(device),
+      width_(std::max(1U, width)),
+      owner_(owner) {
   std::lock_guard lock(pool_.mutex_);
   place_ = pool_.groups_.insert(pool_.groups_.end(), this);
 }
@@ -26,13 +30,33 @@ void TaskGroup::submit(std::unique_ptr<Task> task) {
   queue_.push_back(std::move(task));
   ++outstanding_;
   changed_.notify_one();
-  // The first task is the caller's own; only what it splits off is for others.
-  if (width_ > 1 && outstanding_ > 1) {
+  // A waiting owner will run the first task itself; only what that splits off is
+  // for others.
+  size_t own = owner_ == Owner::waits ? 1 : 0;
+  if (width_ > 1 && outstanding_ > own) {
     if (pool_.idle_ == 0) {
       pool_.start_thread();
     }
     pool_.wake_.notify_one();
   }
+}
+
+size_t TaskGroup::waiting() const {
+  std::lock_guard lock(pool_.mutex_);
+  return queue_.size();
+}
+
+bool TaskGroup::help() {
+  std::unique_lock lock(pool_.mutex_);
+  if (queue_.empty()) {
+    return false;
+  }
+  // The oldest: a producer's tasks are in an order that its caller cares about.
+  std::unique_ptr<Task> task = std::move(queue_.front());
+  queue_.pop_front();
+  Worker worker;
+  pool_.run_task(*this, std::move(task), worker, lock);
+  return true;
 }
 
 bool TaskGroup::hungry() const {

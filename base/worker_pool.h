@@ -54,11 +54,16 @@ class Task {
   virtual Turn run(Worker& worker) = 0;
 };
 
+// What the thread that owns a group does between submit() and run(): nothing, or
+// it makes more tasks, so that all of them are for others.
+enum class Owner { waits, produces };
+
 class TaskGroup {
  public:
   // Work towards `device` (st_dev of the destination) by at most `width`
   // threads. The pool must outlive the group.
-  TaskGroup(WorkerPool& pool, dev_t device, unsigned width);
+  TaskGroup(WorkerPool& pool, dev_t device, unsigned width,
+            Owner owner = Owner::waits);
   TaskGroup(const TaskGroup&) = delete;
   TaskGroup& operator=(const TaskGroup&) = delete;
   // Requires that run() has returned, or that nothing was submitted.
@@ -66,6 +71,13 @@ class TaskGroup {
 
   // Adds a task. The newest is taken first, which keeps walks depth-first.
   void submit(std::unique_ptr<Task> task);
+
+  // Tasks submitted and not yet begun.
+  size_t waiting() const;
+
+  // Runs one turn of a waiting task on the calling thread; false when none waits.
+  // A producer that is ahead of its helpers works off its own queue with this.
+  bool help();
 
   // True when another task could be started at once by somebody else: the
   // moment for a large task to split.
@@ -84,6 +96,7 @@ class TaskGroup {
   WorkerPool& pool_;
   const dev_t device_;
   const unsigned width_;
+  const Owner owner_;
   // All below is guarded by the pool's mutex.
   std::deque<std::unique_ptr<Task>> queue_;
   size_t outstanding_ = 0;
