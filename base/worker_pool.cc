@@ -46,16 +46,25 @@ size_t TaskGroup::waiting() const {
   return queue_.size();
 }
 
+std::unique_ptr<Task> TaskGroup::take() {
+  std::unique_ptr<Task> task;
+  if (owner_ == Owner::produces) {
+    task = std::move(queue_.front());
+    queue_.pop_front();
+  } else {
+    task = std::move(queue_.back());
+    queue_.pop_back();
+  }
+  return task;
+}
+
 bool TaskGroup::help() {
   std::unique_lock lock(pool_.mutex_);
   if (queue_.empty()) {
     return false;
   }
-  // The oldest: a producer's tasks are in an order that its caller cares about.
-  std::unique_ptr<Task> task = std::move(queue_.front());
-  queue_.pop_front();
   Worker worker;
-  pool_.run_task(*this, std::move(task), worker, lock);
+  pool_.run_task(*this, take(), worker, lock);
   return true;
 }
 
@@ -83,9 +92,7 @@ void TaskGroup::run() {
       changed_.wait(lock);
       continue;
     }
-    std::unique_ptr<Task> task = std::move(queue_.back());
-    queue_.pop_back();
-    pool_.run_task(*this, std::move(task), worker, lock);
+    pool_.run_task(*this, take(), worker, lock);
   }
   if (--pool_.active_[device_] == 0) {
     pool_.active_.erase(device_);
@@ -204,9 +211,7 @@ void WorkerPool::work() {
     ++group->helpers_;
     group->most_helpers_ = std::max(group->most_helpers_, group->helpers_);
     do {
-      std::unique_ptr<Task> task = std::move(group->queue_.back());
-      group->queue_.pop_back();
-      run_task(*group, std::move(task), worker, lock);
+      run_task(*group, group->take(), worker, lock);
     } while (!group->queue_.empty() && !others_wait(*group));
     --group->helpers_;
     --active_[group->device_];

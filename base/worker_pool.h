@@ -69,7 +69,8 @@ class TaskGroup {
   // Requires that run() has returned, or that nothing was submitted.
   ~TaskGroup();
 
-  // Adds a task. The newest is taken first, which keeps walks depth-first.
+  // Adds a task. The newest is taken first, which keeps walks depth-first; the
+  // oldest where the owner produces.
   void submit(std::unique_ptr<Task> task);
 
   // Tasks submitted and not yet begun.
@@ -92,6 +93,9 @@ class TaskGroup {
 
  private:
   friend class WorkerPool;
+
+  // Requires the pool's mutex and a queue that is not empty.
+  std::unique_ptr<Task> take();
 
   WorkerPool& pool_;
   const dev_t device_;

@@ -33,6 +33,12 @@ class Destination {
   const Fd& root() const { return root_; }
   const struct stat& stat() const { return stat_; }
 
+  // True when the destination was absent and has been made.
+  bool made() const { return made_; }
+
+  // Gives an adopted root back the mode, owner, times and attributes it had.
+  Result<void> restore();
+
   // Takes back what was made: a destination that was made goes, an adopted one
   // is empty again and gets back mode, owner, times and attributes.
   Result<void> undo(WorkerPool& pool);
@@ -43,7 +49,6 @@ class Destination {
   Result<void> open(const Fd& parent);
   Result<void> remember();
   Result<void> take_over();
-  Result<void> restore();
 
   Kernel* kernel_;
   int parent_ = -1;
