@@ -21,7 +21,12 @@ ISAL    ?= 1
 # 1: print whole commands.
 V       ?= 0
 
-CXXFLAGS ?= $(if $(filter debug coverage,$(CONFIG)),-O0,-O2) -g
+level_debug    := -O0 -g
+level_coverage := -O0
+level_asan     := -O1 -g1
+level_tsan     := -O1 -g1
+level_fuzz     := -O1 -g1
+CXXFLAGS ?= $(or $(level_$(CONFIG)),-O2 -g)
 CPPFLAGS ?=
 LDFLAGS  ?=
 PREFIX   ?= /usr/local
