@@ -14,6 +14,7 @@ from filesystems import FileSystem
 from measure import Failed, Stopwatch
 
 MEMORY_COUNTS = [1_000, 10_000, 100_000, 1_000_000]
+SWEEP_ROUNDS = 3  # A search for the best width, not a claim.
 
 
 def empty():
@@ -38,6 +39,7 @@ class Campaign:
         self._scratch = scratch
         self._results = results
         self._stopwatch = Stopwatch(tools.build("stopwatch"), scratch)
+        tools.pin_lamina(scratch)
 
     def run(self):
         parts = self._arguments.parts
@@ -98,29 +100,34 @@ class Campaign:
         found, missing = tools.make(self._arguments.tools,
                                     self._arguments.base)
         self._results["missing"].update(missing)
-        self._measure("rows", tree, filesystem, found)
+        self._measure("rows", tree, filesystem, found,
+                      self._arguments.rounds)
 
     def _sweep(self, tree, filesystem):
-        self._measure("sweep", tree, filesystem, side.sweep_tools(filesystem))
+        self._measure("sweep", tree, filesystem, side.sweep_tools(filesystem),
+                      min(SWEEP_ROUNDS, self._arguments.rounds))
 
-    def _measure(self, part, tree, filesystem, found):
+    def _measure(self, part, tree, filesystem, found, rounds):
         rows, gaps = cell.measure(FileSystem(filesystem, self._scratch), tree,
-                                  found, self._arguments.rounds,
-                                  self._stopwatch)
+                                  found, rounds, self._stopwatch)
         self._results[part] += rows
         self._results["gaps"] += gaps
 
     def _system_calls(self):
         cell.say("system calls")
         tree = self._make_tree("small" if self._arguments.quick else "node")
-        rows, gaps = side.system_calls(tree, self._scratch)
+        rows, gaps = side.system_calls(tree, self._scratch,
+                                       self._count_runs())
         self._results["syscalls"] = rows
         self._side_gaps("system calls", gaps)
 
     def _links(self):
-        rows, gaps = side.link_calls(self._scratch)
+        rows, gaps = side.link_calls(self._scratch, self._count_runs())
         self._results["links"] = rows
         self._side_gaps("links", gaps)
+
+    def _count_runs(self):
+        return 1 if self._arguments.quick else 3
 
     def _side_gaps(self, what, gaps):
         for name, reason in gaps.items():

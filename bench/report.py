@@ -1,6 +1,9 @@
 """Results as Markdown."""
 
+import re
+
 import bounds
+from tools import ROOT
 
 ORDER = ["lamina", "base", "floor", "cp", "cp again", "rsync", "tar", "moby",
          "continuity"]
@@ -12,13 +15,18 @@ def rank(value, order):
     return order.index(value) if value in order else len(order)
 
 
-def table(heads, rows, left=1):
-    """A Markdown table; the first `left` columns are text."""
-    lines = ["| " + " | ".join(heads) + " |",
-             "|" + "|".join(" --- " if i < left else " ---: "
-                            for i in range(len(heads))) + "|"]
-    lines += ["| " + " | ".join(str(cell) for cell in row) + " |"
-              for row in rows]
+NUMBER = re.compile(r"-|(<= )?[\d.,]+")
+
+
+def table(heads, rows):
+    """A Markdown table, columns of numbers to the right."""
+    rows = [[str(cell) for cell in row] for row in rows]
+    rules = []
+    for i in range(len(heads)):
+        numbers = all(NUMBER.fullmatch(row[i]) for row in rows)
+        rules.append(" ---: " if numbers else " --- ")
+    lines = ["| " + " | ".join(heads) + " |", "|" + "|".join(rules) + "|"]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join(lines)
 
 
@@ -39,7 +47,7 @@ def tree_table(results):
     return table(["tree", "what", "entries", "MB in files"],
                  [[tree["name"], tree["what"], f"{tree['entries']:,}",
                    number(tree["content"] / 1e6)]
-                  for tree in results["trees"]], left=2)
+                  for tree in results["trees"]])
 
 
 def main_table(results):
@@ -59,7 +67,7 @@ def main_table(results):
           number(row["user_ms"]), number(row["system_ms"]),
           number(row["peak_kib"] / 1024), f"{row['minor_faults']:,}",
           f"{row['voluntary']:,}", f"{row['involuntary']:,}"]
-         for row in rows], left=3)
+         for row in rows])
 
 
 def ratio_table(results, tool="lamina"):
@@ -78,7 +86,7 @@ def ratio_table(results, tool="lamina"):
         ["tree", "file system", *[f"{tool} / {peer}" for peer in peers],
          "noise: cp again / cp"],
         [[*key, *[number(by_key.get((*key, peer)), 2) for peer in peers],
-          number(noise.get(key), 2)] for key in keys], left=2)
+          number(noise.get(key), 2)] for key in keys])
 
 
 def bound_table(results):
@@ -115,7 +123,7 @@ def memory_table(results):
         [[f"{row['files']:,}", f"{row['directories']:,}",
           *[number(row[key] / 1024)
             for key in ("one_kib", "table_kib", "eight_kib")]]
-         for row in results["memory"]], left=0)
+         for row in results["memory"]])
 
 
 def sweep_table(results):
@@ -135,7 +143,7 @@ def sweep_table(results):
                              for width in sorted(widths)], best])
     return table(["tree", "file system", "tool",
                   *[f"{width}, ms" for width in sorted(widths)], "best"],
-                 rows, left=3)
+                 rows)
 
 
 def gap_list(results):
@@ -143,7 +151,14 @@ def gap_list(results):
              for name, reason in results["missing"].items()]
     lines += [f"- {gap['tool']}, {gap['tree']} on {gap['fs']}: "
               f"{gap['reason']}" for gap in results["gaps"]]
-    return "\n".join(lines)
+    return without_places("\n".join(lines))
+
+
+def without_places(text):
+    """Leaves out where on this machine, or on which server, it happened."""
+    text = re.sub(r"\S*/lamina-bench-[^/\s]*/?", "", text)
+    text = re.sub(r"https?://\S+", "the archive", text)
+    return text.replace(f"{ROOT}/", "")
 
 
 def render(results):
@@ -159,8 +174,8 @@ def render(results):
                       f"{results['method'].get('base', '')}",
                       ratio_table(results, "base")))
     if results["rows"]:
-        parts.append((f"Times, {results['method']['rounds']} rounds",
-                      main_table(results)))
+        fewest = min(row["runs"] for row in results["rows"])
+        parts.append((f"Times, rounds: {fewest}", main_table(results)))
     if results["syscalls"] or results["links"]:
         parts.append(("System calls, one worker, xfs", calls_table(results)))
     if results["memory"]:

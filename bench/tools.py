@@ -67,6 +67,15 @@ def lamina_program():
     return program
 
 
+def pin_lamina(scratch):
+    """Measures a copy of lamina: a build meanwhile must not change it."""
+    try:
+        shutil.copy2(lamina_program(), scratch / "lamina")
+    except (Failed, OSError):
+        return  # Said again, as a gap, where it is to run.
+    os.environ["LAMINA_BUILD"] = str(scratch)
+
+
 def build_revision(revision):
     """Builds `lamina` as it was at `revision`; kept below build/bench/."""
     commit = call("git", "-C", ROOT, "rev-parse", "--verify",
@@ -81,6 +90,8 @@ def build_revision(revision):
              ROOT, commit, tree)
         call("make", "-C", tree, "CONFIG=release", f"-j{os.cpu_count()}",
              "all")
+    if not program.exists():
+        raise Failed(f"{revision} builds no lamina")
     return program
 
 
