@@ -174,9 +174,9 @@ Result<Visit> CopyVisitor::make_other(const Entry& entry,
   Result<void> made = S_ISLNK(stat.st_mode) ? copy_symlink(entry, stat)
                                             : copy_special(entry, stat);
   if (claimed && made) {
-    state_.links.publish(*claimed, entry.dir.shared_from_this(),
-                         entry.listed.name_view());
-  } else if (claimed) {
+    made = publish(entry, *claimed);
+  }
+  if (claimed && !made) {
     state_.links.abandon(*claimed);
   }
   if (made) {

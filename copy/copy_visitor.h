@@ -66,6 +66,7 @@ class CopyVisitor final : public Visitor {
                              const struct stat* stat);
   Result<int> try_link(const Entry& entry, const Place& place);
   Result<std::optional<Visit>> link_to_source(const Entry& entry);
+  Result<void> publish(const Entry& entry, InodeKey key);
 
   // regular.cc
   Result<Visit> copy_regular(const Entry& entry, const struct stat* stat);

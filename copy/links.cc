@@ -13,6 +13,14 @@ bool CopyVisitor::listing_tells(const Entry& entry) const {
          listing_is_exact(entry.dir.abilities->source_kind);
 }
 
+// Lets further names of an inode link to `entry`, which stands now.
+Result<void> CopyVisitor::publish(const Entry& entry, InodeKey key) {
+  TRY(open_->remember(entry.dir));
+  state_.links.publish(key, entry.dir.shared_from_this(),
+                       entry.listed.name_view());
+  return {};
+}
+
 // Links `entry` to where its inode was made; 0, or the errno of a refusal that a
 // new inode can answer.
 Result<int> CopyVisitor::try_link(const Entry& entry, const Place& place) {

@@ -76,14 +76,8 @@ void OpenDirs::shrink() {
   while (open_ > kAlwaysAllowed && open_in_process.load() > budget &&
          used_.size() > kAlwaysAllowed / 2) {
     Dir& dir = *used_.back();
-    SharedFd& target = dir.fds_[index(Side::target)];
-    struct stat now {};
-    if (target && dir.target_inode_ == 0) {
-      if (kernel_.fstat(target->get(), &now) != 0) {
-        return;  // Not to be recognised again: better over the budget.
-      }
-      dir.target_device_ = now.st_dev;
-      dir.target_inode_ = now.st_ino;
+    if (!note_target(dir)) {
+      return;  // Not to be recognised again: better over the budget.
     }
     for (SharedFd& fd : dir.fds_) {
       if (fd) {
@@ -95,6 +89,29 @@ void OpenDirs::shrink() {
     used_.pop_back();
     dir.listed_ = false;
   }
+}
+
+// Requires the mutex.
+bool OpenDirs::note_target(Dir& dir) {
+  const SharedFd& target = dir.fds_[index(Side::target)];
+  if (!target || dir.target_inode_ != 0) {
+    return true;
+  }
+  struct stat now {};
+  if (kernel_.fstat(target->get(), &now) != 0) {
+    return false;
+  }
+  dir.target_device_ = now.st_dev;
+  dir.target_inode_ = now.st_ino;
+  return true;
+}
+
+Result<void> OpenDirs::remember(Dir& dir) {
+  std::lock_guard lock(mutex_);
+  if (!note_target(dir)) {
+    return fail(last_error("fstat", ""));
+  }
+  return {};
 }
 
 bool OpenDirs::is_same(const Dir& dir, Side side, const Fd& fd) const {

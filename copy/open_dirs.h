@@ -40,6 +40,10 @@ class OpenDirs {
   // one call instead of a walk from the top. Failures are left to get().
   void reopen_parent(Dir& dir);
 
+  // Notes which inode the target of `dir` is, while it is open, so that get() can
+  // find it again after forget(). Costs a call the first time.
+  Result<void> remember(Dir& dir);
+
   // Closes both sides of a directory that is done.
   void forget(Dir& dir);
 
@@ -49,6 +53,7 @@ class OpenDirs {
   bool is_same(const Dir& dir, Side side, const Fd& fd) const;
   void keep(Dir& dir, Side side, SharedFd fd);
   void shrink();
+  bool note_target(Dir& dir);
 
   Kernel& kernel_;
   std::mutex mutex_;

@@ -97,8 +97,7 @@ Result<void> CopyVisitor::create_regular(const Entry& entry) {
   file_.born_mode = born(mode);
   if (file_.claimed) {
     // Further names may be linked from now on: they share all that follows.
-    state_.links.publish(*file_.claimed, entry.dir.shared_from_this(),
-                         entry.listed.name_view());
+    TRY(publish(entry, *file_.claimed));
     file_.claimed.reset();
   }
   file_.data.begin(kernel_, file_.source.get(), file_.target.get(), file_.stat,
