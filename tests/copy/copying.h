@@ -44,6 +44,10 @@ bool same_inode(const std::string& a, const std::string& b);
 // The source is made from text at src(), dst() is absent.
 class Copying : public testing::Test {
  protected:
+  // Below $TMPDIR, or in `parent`.
+  explicit Copying(const std::string& parent = "")
+      : temp_(parent) {}
+
   void make_source(std::string_view text) { make_tree(src(), text); }
   std::string src(const std::string& name = "") const {
     return at("src", name);
