@@ -127,15 +127,7 @@ class PermissionVisitor final : public Visitor {
   Result<bool> enter(Dir& dir, int parent, int /*target*/,
                      OpenDirs& open) override {
     ++entries_;
-    const char* name = dir.name().c_str();
-    Fd fd(kernel_.openat(parent, name, kDirectoryFlags, 0));
-    if (!fd.valid() && errno == EACCES && changes_directories(state_.pass)) {
-      TRY(open_up(parent, name));
-      fd.reset(kernel_.openat(parent, name, kDirectoryFlags, 0));
-    }
-    if (!fd.valid()) {
-      return fail(last_error("openat", ""));
-    }
+    TRY_ASSIGN(Fd fd, open_directory(parent, dir.name().c_str()));
     TRY(look(fd, dir));
     if (dir.stat.st_dev != state_.device) {
       return fail(make_error(EXDEV, "chmod", "", "it is on another device"));
@@ -185,6 +177,19 @@ class PermissionVisitor final : public Visitor {
 
   Result<Visit> resume(const Entry& /*entry*/) override { return Visit::done; }
   Result<void> leave(Dir& /*dir*/, OpenDirs& /*open*/) override { return {}; }
+
+  // Opens a directory, which this pass may have to make accessible first.
+  Result<Fd> open_directory(int parent, const char* name) {
+    Fd fd(kernel_.openat(parent, name, kDirectoryFlags, 0));
+    if (!fd.valid() && errno == EACCES && changes_directories(state_.pass)) {
+      TRY(open_up(parent, name));
+      fd.reset(kernel_.openat(parent, name, kDirectoryFlags, 0));
+    }
+    if (!fd.valid()) {
+      return fail(last_error("openat", ""));
+    }
+    return fd;
+  }
 
   Result<void> look(const Fd& fd, Dir& dir) {
     if (kernel_.fstat(fd.get(), &dir.stat) != 0) {
@@ -294,10 +299,16 @@ class Locking {
   Result<void> walk(Pass pass) {
     PassState state{pass, kernel_, names_, options_.progress};
     PermissionVisitor first(state);
-    TRY_ASSIGN(Fd root, open_root(pass));
     auto dir = std::make_shared<Dir>(nullptr, "");
-    TRY(first.look(root, *dir));
+    const char* name = tree_.name.c_str();
+    if (kernel_.fstatat(tree_.parent.get(), name, &dir->stat,
+                        AT_SYMLINK_NOFOLLOW) != 0) {
+      return fail(last_error("fstatat", ""));
+    }
     state.device = dir->stat.st_dev;
+    // O_NOFOLLOW with O_DIRECTORY: ENOTDIR for a symlink, open(2).
+    TRY_ASSIGN(Fd root, first.open_directory(tree_.parent.get(), name));
+    TRY(first.look(root, *dir));
     TRY(first.change(root, *dir));
     first.end_turn();
     TRY_ASSIGN(FsKind kind, fs_kind_of(kernel_, root, ""));
@@ -309,27 +320,6 @@ class Locking {
     auto walked = walk.run(dir, std::make_unique<PermissionVisitor>(state));
     report_ = {state.files, state.directories, walk.workers_used()};
     return walked;
-  }
-
-  Result<Fd> open_root(Pass pass) {
-    int parent = tree_.parent.get();
-    const char* name = tree_.name.c_str();
-    Fd fd(kernel_.openat(parent, name, kDirectoryFlags, 0));
-    if (!fd.valid() && errno == EACCES && changes_directories(pass)) {
-      struct stat stat {};
-      if (kernel_.fstatat(parent, name, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
-          S_ISDIR(stat.st_mode) &&
-          kernel_.fchmodat(parent, name, kDirectoryMode) == 0) {
-        fd.reset(kernel_.openat(parent, name, kDirectoryFlags, 0));
-      } else {
-        errno = EACCES;
-      }
-    }
-    if (!fd.valid()) {
-      // O_NOFOLLOW with O_DIRECTORY: ENOTDIR for a symlink, open(2).
-      return fail(last_error("open", tree_.shown));
-    }
-    return fd;
   }
 
   const NamePlace& tree_;
