@@ -29,6 +29,7 @@ def run(arguments, scratch):
     results["method"] = {
         "rounds": arguments.rounds, "base": arguments.base,
         "quick": arguments.quick,
+        "load": round(os.getloadavg()[0], 2),
         "date": datetime.date.today().isoformat()}
     return Campaign(arguments, scratch, results).run()
 

@@ -39,7 +39,9 @@ def machine(results):
     versions = ", ".join(f"{name} {version}"
                          for name, version in facts["tools"].items())
     return (f"{facts['cpu']}, {facts['cores']} CPUs, "
-            f"{facts['memory_gib']} GiB, Linux {facts['kernel']}.\n\n"
+            f"{facts['memory_gib']} GiB, Linux {facts['kernel']}; "
+            f"{results['method']['date']}, load when it began "
+            f"{results['method']['load']}.\n\n"
             f"Tools: {versions}.")
 
 
