@@ -1,0 +1,94 @@
+#include "archive/file_chunk.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "base/kernel.h"
+
+namespace lamina::archive {
+
+Result<void> write_at(Kernel& kernel, const Fd& fd, Bytes bytes,
+                      uint64_t offset) {
+  while (!bytes.empty()) {
+    ssize_t n = kernel.pwrite(fd.get(), bytes.data(), bytes.size(),
+                              static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) {
+      continue;
+    }
+    if (n < 0) {
+      return fail(last_error("write", ""));
+    }
+    if (n == 0) {
+      return fail(make_error(EIO, "write", "", "nothing was written"));
+    }
+    bytes = bytes.subspan(static_cast<size_t>(n));
+    offset += static_cast<uint64_t>(n);
+  }
+  return {};
+}
+
+Result<void> finish_file(ApplyState& state, NewFile& file) {
+  mode_t born_mode = file.born_mode;
+  if (file.inherits) {
+    // A default ACL of a lower layer's directory is not this file's.
+    if (state.kernel.fremovexattr(file.fd.get(), "system.posix_acl_access") !=
+            0 &&
+        errno != ENODATA && errno != EOPNOTSUPP) {
+      return fail(last_error("removexattr", ""));
+    }
+    born_mode = ~mode_t{0};  // Not known: it is set.
+  }
+  copy::MetadataWriter writer(
+      state.kernel, state.metadata,
+      file.inherits ? state.unknown_birth : state.birth);
+  TRY(finish_inode(state, writer, {file.fd.get(), nullptr}, file.entry,
+                   born_mode));
+  return file.fd.close(state.kernel, "");
+}
+
+void drop_file(Kernel& kernel, const NewFile& file) {
+  struct stat made {};
+  struct stat named {};
+  if (!file.fd.valid() || kernel.fstat(file.fd.get(), &made) != 0 ||
+      kernel.fstatat(file.dir->get(), file.name.c_str(), &named,
+                     AT_SYMLINK_NOFOLLOW) != 0 ||
+      made.st_ino != named.st_ino || made.st_dev != named.st_dev) {
+    return;
+  }
+  [[maybe_unused]] int ignored =
+      kernel.unlinkat(file.dir->get(), file.name.c_str(), 0);
+}
+
+void FileChunk::add(NewFile file) {
+  bytes_ += file.body.bytes.size();
+  files_.push_back(std::move(file));
+}
+
+Task::Turn FileChunk::run(Worker& /*worker*/) {
+  for (NewFile& file : files_) {
+    uint64_t ordinal = file.entry.ordinal;
+    if (!state_.failure.wants(ordinal)) {
+      drop_file(state_.kernel, file);
+      continue;
+    }
+    auto done = write_at(state_.kernel, file.fd, file.body.bytes, 0);
+    if (done) {
+      done = finish_file(state_, file);
+    }
+    if (!done) {
+      if (done.error().subject.empty()) {
+        done.error().subject = std::string(file.entry.path);
+      }
+      state_.failure.note(ordinal, std::move(done.error()));
+      drop_file(state_.kernel, file);
+    }
+    // Gives the slab back before the next file is begun.
+    file = NewFile();
+  }
+  return Turn::done;
+}
+
+}  // namespace lamina::archive

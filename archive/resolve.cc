@@ -1,0 +1,153 @@
+// How a path leads to a directory: every component by itself, symlinks inside
+// the root.
+#include <fcntl.h>
+#include <linux/limits.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "archive/directories.h"
+#include "base/kernel.h"
+
+namespace lamina::archive {
+
+namespace {
+
+// As the kernel allows, path_resolution(7).
+constexpr int kMostSymlinks = 40;
+
+}  // namespace
+
+// A resolution under way.
+struct Directories::Walk {
+  NodeId at = kRoot;
+  std::string rest;       // Still to be walked.
+  size_t from_links = 0;  // How much of the front of `rest` came from links.
+  int links = 0;          // Followed so far.
+  Missing missing = Missing::refused;
+  const timespec* implied = nullptr;
+
+  bool take(std::string* name) {
+    size_t skip = rest.find_first_not_of('/');
+    if (skip == std::string::npos) {
+      return false;
+    }
+    size_t end = std::min(rest.find('/', skip), rest.size());
+    *name = rest.substr(skip, end - skip);
+    rest.erase(0, end);
+    inside_link = from_links > 0;
+    from_links -= std::min(from_links, end);
+    return true;
+  }
+
+  bool inside_link = false;  // The name taken last came from a link.
+};
+
+Result<std::optional<NodeId>> Directories::resolve(std::string_view path,
+                                                   Missing missing,
+                                                   const timespec implied[2]) {
+  if (last_path_ && *last_path_ == path && !is_gone(last_node_)) {
+    return std::optional<NodeId>(last_node_);
+  }
+  Walk walk;
+  walk.rest = std::string(path);
+  walk.missing = missing;
+  walk.implied = implied;
+  std::string name;
+  while (walk.take(&name)) {
+    TRY_ASSIGN(std::optional<NodeId> next, step(walk, name));
+    if (!next) {
+      return next;
+    }
+    walk.at = *next;
+  }
+  last_path_ = std::string(path);
+  last_node_ = walk.at;
+  return std::optional<NodeId>(walk.at);
+}
+
+Result<std::optional<NodeId>> Directories::step(Walk& walk,
+                                                std::string_view name) {
+  if (name == ".") {
+    return std::optional<NodeId>(walk.at);
+  }
+  if (name == "..") {
+    // Only a symlink's target holds one; above the root is the root.
+    return std::optional<NodeId>(nodes_[walk.at].parent);
+  }
+  if (auto known = find(walk.at, name)) {
+    return known;
+  }
+  return enter(walk, name);
+}
+
+Result<std::optional<NodeId>> Directories::enter(Walk& walk,
+                                                 std::string_view name) {
+  auto found = adopt(walk.at, name);
+  if (found && *found) {
+    return found;
+  }
+  if (found) {  // Absent.
+    if (walk.inside_link) {
+      return fail(make_error(ENOENT, "resolve", "",
+                             "a parent is a dangling symbolic link"));
+    }
+    if (walk.missing == Missing::refused) {
+      return std::optional<NodeId>();
+    }
+    TRY_ASSIGN(NodeId made, make(walk, name));
+    return std::optional<NodeId>(made);
+  }
+  if (found.error().code != ENOTDIR && found.error().code != ELOOP) {
+    return found;
+  }
+  TRY_ASSIGN(bool link, follow(walk, name));
+  if (!link) {
+    return fail(
+        make_error(ENOTDIR, "resolve", "", "a parent is not a directory"));
+  }
+  return std::optional<NodeId>(walk.at);
+}
+
+// Puts the target of a symlink in front of what is still to be walked. False
+// when `name` is no symlink.
+Result<bool> Directories::follow(Walk& walk, std::string_view name) {
+  TRY_ASSIGN(SharedFd dir, fd(walk.at));
+  char target[PATH_MAX];
+  ssize_t n = kernel_.readlinkat(dir->get(), std::string(name).c_str(), target,
+                                 sizeof target);
+  if (n < 0) {
+    if (errno == EINVAL) {
+      return false;
+    }
+    return fail(last_error("readlinkat", ""));
+  }
+  if (++walk.links > kMostSymlinks) {
+    return fail(make_error(ELOOP, "resolve", ""));
+  }
+  std::string_view text(target, static_cast<size_t>(n));
+  if (text.starts_with('/')) {
+    walk.at = kRoot;
+  }
+  walk.rest.insert(0, "/");
+  walk.rest.insert(0, text);
+  walk.from_links += text.size() + 1;
+  return true;
+}
+
+Result<NodeId> Directories::make(Walk& walk, std::string_view name) {
+  TRY_ASSIGN(SharedFd dir, fd(walk.at));
+  constexpr mode_t kImplied = 0755;
+  if (kernel_.mkdirat(dir->get(), std::string(name).c_str(), kImplied) != 0) {
+    return fail(last_error("mkdirat", ""));
+  }
+  NodeId id = add_made(walk.at, name, kImplied);
+  DirNode& node = nodes_[id];
+  node.atime = walk.implied[0].tv_sec;
+  node.atime_ns = static_cast<uint32_t>(walk.implied[0].tv_nsec);
+  node.mtime = walk.implied[1].tv_sec;
+  node.mtime_ns = static_cast<uint32_t>(walk.implied[1].tv_nsec);
+  return id;
+}
+
+}  // namespace lamina::archive
