@@ -121,9 +121,9 @@ TREE
         same_trees "$dir/src" "$dir/$mode"
         [ -n "$(extents "$dir/src/big")" ] || fail "filefrag says nothing"
         if [ "$mode" = content ]; then
+            # These file systems share ranges that copy_file_range(2) copies
+            # as well, so nothing is said of the extents.
             report_is reflinked 0
-            [ "$(extents "$dir/src/big")" != "$(extents "$dir/content/big")" ] ||
-                fail "a content copy shares extents"
         else
             report_is reflinked 2
             [ "$(extents "$dir/src/big")" = "$(extents "$dir/$mode/big")" ] ||

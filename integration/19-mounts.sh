@@ -90,8 +90,10 @@ destination_inside_source_by_bind_mount() {
     mount --bind "$T/src/a" "$T/bound"
     mount --bind "$T/src" "$T/bound-src"
     remember "$T/src" source
-    refuses 1 "'.*/bound/b/dst': " "$LAMINA" copy "$T/src" "$T/bound/b/dst"
-    refuses 1 "'.*/src/a/dst': " "$LAMINA" copy "$T/bound-src" "$T/src/a/dst"
+    refuses 1 'inside the source' \
+        "$LAMINA" copy "$T/src" "$T/bound/b/dst"
+    refuses 1 'inside the source' \
+        "$LAMINA" copy "$T/bound-src" "$T/src/a/dst"
     unchanged "$T/src" source
 }
 
@@ -100,7 +102,7 @@ source_inside_destination_by_bind_mount() {
     small_tree "$T/src"
     mount --bind "$T/dst" "$T/src/a/b"
     # SRC now holds DST: a copy would read what it writes.
-    refuses 1 "'.*/dst': " "$LAMINA" copy "$T/src" "$T/dst"
+    refuses 1 'inside the source' "$LAMINA" copy "$T/src" "$T/dst"
     empty_directory "$T/dst"
 }
 
