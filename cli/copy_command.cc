@@ -14,11 +14,20 @@
 #include "cli/report_json.h"
 #include "cli/report_text.h"
 #include "cli/signals.h"
+#include "copy/compare.h"
 #include "copy/dir_copy.h"
 
 namespace lamina::cli {
 
 namespace {
+
+// How many names a copy made, its root not counted.
+uint64_t entries_of(const copy::Report& report) {
+  return report.directories - 1 + report.reflinked + report.linked +
+         report.copied_by_range + report.copied_by_read_write +
+         report.empty_files + report.links_recreated + report.symlinks +
+         report.specials;
+}
 
 constexpr const char* kAbout =
     "Make DST a copy of the tree SRC, with nothing lost";
@@ -56,9 +65,12 @@ class CopyCommand final : public Command {
 
  private:
   Result<copy::Report> copy_tree(StopOnSignals& signals);
+  // Counts the entries that were compared.
+  Result<uint64_t> verify(const copy::Report& report, StopOnSignals& signals);
   Error explain(Error error, const StopOnSignals& signals) const;
 
   CopyWords words_;
+  bool verify_ = false;
   bool json_ = false;
   copy::Options options_;
 };
@@ -97,6 +109,8 @@ CLI::App& CopyCommand::declare(CLI::App& app) {
                "Count and report what DST cannot hold, and go on");
   sub.add_flag("--keep-partial", words_.keep_partial,
                "Keep what was made when the copy fails");
+  sub.add_flag("--verify", verify_,
+               "Compare DST with SRC afterwards, bytes and all");
   sub.add_flag("--json", json_, "Print the report as one JSON object");
   sub.footer(kMore);
   return sub;
@@ -147,11 +161,52 @@ Result<copy::Report> CopyCommand::copy_tree(StopOnSignals& signals) {
   return report;
 }
 
+// What was copied is read back. A copy that differs stays, to be looked at.
+Result<uint64_t> CopyCommand::verify(const copy::Report& report,
+                                     StopOnSignals& signals) {
+  Kernel& kernel = real_kernel();
+  TRY_ASSIGN(Fd source, open_directory(kernel, words_.source));
+  TRY_ASSIGN(Fd made, open_directory(kernel, words_.destination));
+  copy::Progress progress;
+  options_.progress = &progress;
+  ProgressBar bar("verifying", progress, [&report](const std::stop_token&) {
+    return entries_of(report);
+  });
+  auto compared = copy::compare_trees(
+      source, made, options_,
+      report.link_fallbacks == 0 ? copy::Links::exact : copy::Links::may_split);
+  options_.progress = nullptr;
+  if (!compared) {
+    Error& error = compared.error();
+    if (error.code == ECANCELED && signals.signal() != 0) {
+      error = make_error(
+          ECANCELED, "verify", words_.destination,
+          "stopped by " + signal_name(signals.signal()) + ", the copy is made");
+    } else if (error.subject.empty()) {
+      error.subject = words_.destination;
+    }
+    return fail(std::move(error));
+  }
+  if (compared->differences != 0) {
+    uint64_t more = compared->differences - 1;
+    return fail(make_error(
+        0, "verify", words_.destination,
+        "it differs from its source: " + compared->first.front().message() +
+            (more == 0 ? "" : " (and " + with_commas(more) + " more)")));
+  }
+  return compared->entries;
+}
+
 Result<void> CopyCommand::run() {
   StopOnSignals signals("what was made is left in '" +
                         escape_name(words_.destination) + "'");
   TRY_ASSIGN(copy::Report report, copy_tree(signals));
-  return say(json_ ? report_json(report) : report_text(report));
+  std::optional<uint64_t> verified;
+  if (verify_) {
+    TRY_ASSIGN(verified, verify(report, signals));
+  }
+  return say(json_ ? report_json(report, verified)
+                   : report_text(report, verified));
 }
 
 }  // namespace

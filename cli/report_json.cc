@@ -4,7 +4,8 @@
 
 namespace lamina::cli {
 
-std::string report_json(const copy::Report& report) {
+std::string report_json(const copy::Report& report,
+                        std::optional<uint64_t> verified) {
   nlohmann::ordered_json out = {
       {"directories", report.directories},
       {"reflinked", report.reflinked},
@@ -27,6 +28,9 @@ std::string report_json(const copy::Report& report) {
         {"modes", report.forgiven_modes},
         {"first", report.first_forgiven}}},
   };
+  if (verified) {
+    out["verified"] = *verified;
+  }
   return out.dump() + "\n";
 }
 

@@ -2,12 +2,16 @@
 // manual lists. Pure.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "copy/report.h"
 
 namespace lamina::cli {
 
-std::string report_json(const copy::Report& report);
+// `verified`: how many entries were compared with the source afterwards.
+std::string report_json(const copy::Report& report,
+                        std::optional<uint64_t> verified);
 
 }  // namespace lamina::cli

@@ -86,7 +86,8 @@ std::string human_bytes(uint64_t bytes) {
   return number("%.1f EiB", value / 1024);
 }
 
-std::string report_text(const Report& report) {
+std::string report_text(const Report& report,
+                        std::optional<uint64_t> verified) {
   std::string out = line("directories", with_commas(report.directories)) +
                     line("files", files(report));
   if (report.links_recreated != 0) {
@@ -105,6 +106,9 @@ std::string report_text(const Report& report) {
   out += line("bytes", human_bytes(report.bytes_logical) + ", " +
                            human_bytes(report.bytes_written) + " written");
   out += forgiven(report);
+  if (verified) {
+    out += line("verified", with_commas(*verified) + ", all as in the source");
+  }
   out += line("time", number("%.3f s", report.seconds.count()) + " with " +
                           std::to_string(report.workers) +
                           (report.workers == 1 ? " worker" : " workers"));

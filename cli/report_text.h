@@ -2,14 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "copy/report.h"
 
 namespace lamina::cli {
 
-// How a copy was done.
-std::string report_text(const copy::Report& report);
+// How a copy was done. `verified`: how many entries were compared with the
+// source afterwards.
+std::string report_text(const copy::Report& report,
+                        std::optional<uint64_t> verified);
 
 // 1234567 -> "1,234,567".
 std::string with_commas(uint64_t number);

@@ -384,7 +384,8 @@ TEST(Lock, LocksATreeDeeperThanAPathMayBe) {
   const test::Descriptor root(
       ::open(temp.path("t").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   {
-    const test::Descriptor deepest = test::make_chain(root.get(), 3000);
+    const test::Descriptor deepest =
+        test::make_chain(root.get(), 60, std::string(100, 'd'));
     make_tree(deepest.get(), "file f mode=0644");
   }
 
