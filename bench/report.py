@@ -91,7 +91,7 @@ def ratio_table(results, tool="lamina"):
           number(noise.get(key), 2)] for key in keys])
 
 
-def bound_table(results):
+def bound_rows(results):
     rows = [[f"{row['tree']} on {row['fs']}, lamina / {row['peer']}",
              number(row["ratio"], 3), f"<= {row['bound']}", row["verdict"]]
             for row in sorted(bounds.ratios(results["rows"]),
@@ -101,7 +101,7 @@ def bound_table(results):
             if row["bound"] is not None]
     rows += [[row["what"], number(row["value"], 3), f"<= {row['bound']}",
               row["verdict"]] for row in bounds.single_verdicts(results)]
-    return table(["what", "measured", "bound", ""], rows)
+    return rows
 
 
 def calls_table(results):
@@ -168,8 +168,11 @@ def render(results):
     parts = [("The machine", machine(results))]
     if results["trees"]:
         parts.append(("Trees", tree_table(results)))
+    bound = bound_rows(results)
+    if bound:
+        parts.append(("What Lamina has to reach",
+                      table(["what", "measured", "bound", ""], bound)))
     if any(row["tool"] == "lamina" for row in results["rows"]):
-        parts.append(("What Lamina has to reach", bound_table(results)))
         parts.append(("Ratios", ratio_table(results)))
     if any(row["tool"] == "base" for row in results["rows"]):
         parts.append(("Against the revision "
