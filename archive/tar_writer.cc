@@ -88,11 +88,12 @@ Result<void> TarWriter::finish() {
 
 Result<void> TarWriter::write(std::string_view text) {
   written_ += text.size();
-  if (buffer_.size() + text.size() > kBufferBytes) {
+  // A large piece goes straight on, behind what was gathered.
+  const bool large = text.size() > kBufferBytes / 2;
+  if (large || buffer_.size() + text.size() > kBufferBytes) {
     TRY(flush());
   }
-  // A large piece goes straight on.
-  if (text.size() > kBufferBytes / 2) {
+  if (large) {
     return sink_(bytes_of(text));
   }
   buffer_ += text;

@@ -99,13 +99,14 @@ class Block {
     put(kMagic,
         "ustar\0"
         "00"sv);
-    put(kChecksum, "        ");
+    put(kChecksum, "        "sv);
     uint64_t sum = 0;
     for (char c : bytes_) {
       sum += static_cast<unsigned char>(c);
     }
     // Six digits, NUL, space: as everybody writes it.
-    put_number({kChecksum.at, kChecksum.size - 1}, sum);
+    put_number({.at = kChecksum.at, .size = kChecksum.size - 1}, sum);
+    bytes_[kChecksum.at + kChecksum.size - 2] = '\0';
     return bytes_;
   }
 
