@@ -69,6 +69,11 @@ Result<bool> FileData::step() {
       off_t hole = kernel_->lseek(source_, 0, SEEK_HOLE);
       sparse_ = hole >= 0 && hole < stat_.st_size;
     }
+    // The size first: xfs allocates ahead of a file that grows by writing, and
+    // those blocks would stand where the source has a hole.
+    if (sparse_ && kernel_->ftruncate(target_, stat_.st_size) != 0) {
+      return fail(last_error("ftruncate", ""));
+    }
     segment_end_ = sparse_ ? 0
                    : exact_ ? stat_.st_size
                             : std::numeric_limits<off_t>::max();
@@ -121,9 +126,6 @@ Result<FileData::Rung> FileData::move_segment() {
 }
 
 Result<void> FileData::finish() {
-  if (sparse_ && kernel_->ftruncate(target_, stat_.st_size) != 0) {
-    return fail(last_error("ftruncate", ""));
-  }
   return exact_ ? check_unchanged() : Result<void>();
 }
 
