@@ -185,8 +185,8 @@ built: $(unit_tests) $(tools) $(programs)
 unit: built ## unit tests of CONFIG
 	LAMINA_BUILD=$(build) $(unit_tests) $(GTEST_FLAGS)
 
-integration: built ## the program on real file systems
-	LAMINA_BUILD=$(build) integration/run
+integration: built ## the program on real file systems; SCRIPTS='10 12' some
+	LAMINA_BUILD=$(build) integration/run $(SCRIPTS)
 
 bench: ## measure beside what a user has today; BASE=REV as one more
 	@scripts/deps build bench
@@ -245,10 +245,10 @@ tidy: ## clang-tidy over everything that changed since it last passed
 	scripts/tidy $(TIDY_FLAGS)
 
 check-old-kernel: built ## new system calls refused
-	scripts/check_old_kernel $(build)
+	scripts/check_old_kernel $(build) $(SCRIPTS)
 
 check-umask: built ## the tests under umask 077
-	scripts/check_umask $(build)
+	scripts/check_umask $(build) $(SCRIPTS)
 
 check-sins: ## each check finds the fault planted for it
 	scripts/check_sins
