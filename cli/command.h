@@ -42,5 +42,6 @@ std::unique_ptr<Command> make_copy_command();
 std::unique_ptr<Command> make_remove_command();
 std::unique_ptr<Command> make_lock_command();
 std::unique_ptr<Command> make_unlock_command();
+std::unique_ptr<Command> make_probe_command();
 
 }  // namespace lamina::cli
