@@ -8,7 +8,9 @@
 // The copy's own Options say what to expect: mapped or no owners, which
 // attributes, a label, mounts not entered, and with Loss::forgiven whatever may
 // have been forgiven. Inodes that are the same in both trees (hard links) are
-// equal without being read.
+// equal without being read. An inode with several names is compared once, under
+// the name that is met first; so where such inodes differ, it may be another
+// name that is reported the next time.
 #pragma once
 
 #include <cstdint>

@@ -58,6 +58,12 @@ off_t FileComparison::next_data(int fd) const {
   return std::min(data, size_);
 }
 
+// The end of the data at at_; at_ in a hole.
+off_t FileComparison::next_hole(int fd) const {
+  off_t hole = kernel_->lseek(fd, at_, SEEK_HOLE);
+  return hole < 0 ? size_ : std::min(hole, size_);
+}
+
 // True when the copy has data all the way from at_ to `end`.
 bool FileComparison::is_filled(off_t end) const {
   return allocated_ && kernel_->lseek(copy_, at_, SEEK_HOLE) >= end;
@@ -72,8 +78,15 @@ Result<void> FileComparison::skip_holes() {
     return {};
   }
   at_ = std::min(source_data, copy_data);
-  // Asking again after this much is cheap beside reading it.
-  data_until_ = std::min<off_t>(size_, at_ + kHoleBytes);
+  off_t source_hole = next_hole(source_);
+  off_t copy_hole = next_hole(copy_);
+  bool both_data = source_hole > at_ && copy_hole > at_;
+  data_until_ = both_data ? std::min(source_hole, copy_hole)
+                          : std::max(source_hole, copy_hole);
+  if (data_until_ <= at_) {
+    // The file changes, or its file system contradicts itself: read on.
+    data_until_ = std::min<off_t>(size_, at_ + off_t{kBlockBytes});
+  }
   return {};
 }
 
@@ -102,7 +115,8 @@ Result<bool> FileComparison::compare_block() {
   }
   char* first = buffers_.get();
   char* second = first + kBlockBytes;
-  size_t want = std::min<size_t>(kBlockBytes, static_cast<size_t>(size_ - at_));
+  off_t until = sparse_ ? data_until_ : size_;
+  size_t want = std::min<size_t>(kBlockBytes, static_cast<size_t>(until - at_));
   TRY_ASSIGN(size_t in_source, read(source_, first, want));
   TRY_ASSIGN(size_t in_copy, read(copy_, second, want));
   size_t both = std::min(in_source, in_copy);

@@ -40,6 +40,7 @@ class FileComparison {
   Result<bool> compare_block();
   Result<size_t> read(int fd, char* to, size_t size);
   off_t next_data(int fd) const;
+  off_t next_hole(int fd) const;
   bool is_filled(off_t end) const;
 
   Kernel* kernel_ = nullptr;
@@ -47,7 +48,7 @@ class FileComparison {
   int copy_ = -1;
   off_t size_ = 0;
   off_t at_ = 0;
-  off_t data_until_ = 0;    // Up to here there is data in either, known so far.
+  off_t data_until_ = 0;    // Up to here nothing is a hole in both.
   bool sparse_ = false;     // Holes are to be asked for.
   bool allocated_ = false;  // The copy takes as many blocks as it has bytes.
   std::string difference_;

@@ -193,10 +193,10 @@ Result<Visit> CompareVisitor::visit(const Entry& entry) {
     note_missing(path, source.st_mode);
     return Visit::done;
   }
-  if (same_inode(source, *copy) || !compare_inodes(path, source, *copy)) {
+  if (same_inode(source, *copy) || compare_names(path, source, *copy) ||
+      !compare_inodes(path, source, *copy)) {
     return Visit::done;
   }
-  compare_names(path, source, *copy);
   TRY(compare_attributes(path, {entry.source, entry.name()},
                          {entry.target, entry.name()}));
   if (S_ISLNK(source.st_mode)) {
@@ -217,24 +217,27 @@ bool CompareVisitor::compare_inodes(const std::string& path,
 }
 
 // Names of one inode are names of one inode in the copy, and no others are.
-void CompareVisitor::compare_names(const std::string& path,
+bool CompareVisitor::compare_names(const std::string& path,
                                    const struct stat& source,
                                    const struct stat& copy) {
   if (source.st_nlink <= 1 && copy.st_nlink <= 1) {
-    return;
+    return false;
   }
   switch (state_.counterparts.note(source, copy)) {
     case Counterparts::Pair::fits:
-      return;
+      return false;
+    case Counterparts::Pair::known:
+      return true;
     case Counterparts::Pair::joined:
       state_.differences.note(path, "is linked with a name it should not be");
-      return;
+      return false;
     case Counterparts::Pair::split:
       if (state_.links == Links::exact) {
         state_.differences.note(path, "is not linked with its other names");
       }
-      return;
+      return false;
   }
+  return false;
 }
 
 Result<void> CompareVisitor::compare_attributes(const std::string& path,

@@ -64,7 +64,8 @@ class CompareVisitor final : public Visitor {
   // Each notes what differs.
   bool compare_inodes(const std::string& path, const struct stat& source,
                       const struct stat& copy);
-  void compare_names(const std::string& path, const struct stat& source,
+  // True when the inode was compared under another name.
+  bool compare_names(const std::string& path, const struct stat& source,
                      const struct stat& copy);
   Result<void> compare_attributes(const std::string& path,
                                   const XattrEnd& source, const XattrEnd& copy);

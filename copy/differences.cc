@@ -32,11 +32,14 @@ Counterparts::Pair Counterparts::note(const struct stat& source,
   const InodeKey to{copy.st_dev, copy.st_ino};
   std::lock_guard lock(mutex_);
   auto [there, new_source] = to_copy_.try_emplace(from, to);
-  auto [back, new_copy] = to_source_.try_emplace(to, from);
+  auto back = to_source_.try_emplace(to, from).first;
   if (!Same()(back->second, from)) {
     return Pair::joined;
   }
-  return Same()(there->second, to) ? Pair::fits : Pair::split;
+  if (!Same()(there->second, to)) {
+    return Pair::split;
+  }
+  return new_source ? Pair::fits : Pair::known;
 }
 
 }  // namespace lamina::copy

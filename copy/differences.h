@@ -34,9 +34,10 @@ class Differences {
 // Inodes with several names, in either tree.
 class Counterparts {
  public:
-  enum class Pair { fits, split, joined };
+  enum class Pair { fits, known, split, joined };
 
   // Notes that a name is this inode in the source and that one in the copy.
+  // `known`: so was another name, and whatever else there is was compared then.
   // `split`: the source inode was another one in the copy; `joined`: the copy's
   // was another one in the source.
   Pair note(const struct stat& source, const struct stat& copy);
