@@ -90,21 +90,20 @@ CLI::App& CopyCommand::declare(CLI::App& app) {
   word("--mode", words_.mode, "MODE",
        "auto, reflink, hardlink or content: see below");
   word("--xattrs", words_.xattrs, "WHICH",
-       "Extended attributes: all (default), image or none: see below");
+       "Extended attributes: all (default), image, none");
   word("--owner", words_.owner, "HOW",
-       "Owners: keep (default), mapped (by the maps) or none (yours)");
+       "Owners: keep (default), mapped, none (yours)");
   word("--uid-map", words_.uid_map, "MAP",
        "FIRST:NEW:COUNT[,...]: user FIRST becomes NEW");
   word("--gid-map", words_.gid_map, "MAP", "The same for groups");
   word("--label", words_.label, "LABEL",
-       "An SELinux context that everything in DST is born with");
+       "SELinux context that everything is made with");
   sub.add_flag("--one-file-system", words_.one_file_system,
                "Do not enter mounts below SRC");
   word("--workers", words_.workers, "N",
-       "Threads to copy with; default: the best for DST's file system");
-  sub.add_flag(
-      "--strict", words_.strict,
-      "With --mode hardlink: a file that cannot be linked is an error");
+       "Threads; default: the best for DST's file system");
+  sub.add_flag("--strict", words_.strict,
+               "A file that --mode hardlink cannot link is an error");
   sub.add_flag("--best-effort", words_.best_effort,
                "Count and report what DST cannot hold, and go on");
   sub.add_flag("--keep-partial", words_.keep_partial,

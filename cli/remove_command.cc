@@ -34,7 +34,7 @@ class RemoveCommand final : public Command {
     CLI::App& sub = *app.add_subcommand("remove", kAbout);
     sub.add_option("TREE", trees_, "What to remove")->required()->type_name("");
     sub.add_option("--workers", workers_word_,
-                   "Threads to remove with; default: the best for it")
+                   "Threads; default: the best for the file system")
         ->type_name("N");
     sub.footer(kMore);
     return sub;

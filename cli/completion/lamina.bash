@@ -1,0 +1,46 @@
+# Completion for lamina(1), for bash-completion.
+# shellcheck shell=bash
+
+_lamina() {
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+    local command=${COMP_WORDS[1]} words=
+
+    # Behind "=" and ":" bash begins a new word.
+    if [[ $cur == = ]]; then
+        cur=
+    elif [[ $prev == = ]]; then
+        prev=${COMP_WORDS[COMP_CWORD - 2]}
+    fi
+
+    COMPREPLY=()
+    if [[ $COMP_CWORD -eq 1 ]]; then
+        words='copy remove lock unlock probe --help --version'
+    else
+        case $prev in
+        --mode) words='auto reflink hardlink content' ;;
+        --xattrs) words='all image none' ;;
+        --owner) words='keep mapped none' ;;
+        --uid-map | --gid-map | --label | --workers) return ;;
+        *)
+            [[ $cur == -* ]] && case $command in
+            copy)
+                words='--mode --xattrs --owner --uid-map --gid-map --label
+                    --one-file-system --workers --strict --best-effort
+                    --keep-partial --verify --json --help'
+                ;;
+            remove) words='--workers --help' ;;
+            lock | unlock) words='--help' ;;
+            probe) words='--json --help' ;;
+            esac
+            ;;
+        esac
+    fi
+    if [[ -n $words ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+    else
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+    fi
+}
+
+complete -F _lamina lamina
