@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <utility>
 
 namespace lamina::archive {
 
@@ -40,9 +41,12 @@ Result<void> Input::fetch() {
     next_ = memory_->first(std::min(memory_->size(), kMemoryPiece));
     memory_ = memory_->subspan(next_.size());
   } else {
-    buffer_.resize(kBufferBytes);
-    TRY_ASSIGN(size_t got, source_.read_some(buffer_));
-    next_ = Bytes(buffer_).first(got);
+    if (buffer_ == nullptr) {
+      buffer_ = std::make_unique_for_overwrite<std::byte[]>(kBufferBytes);
+    }
+    MutableBytes buffer(buffer_.get(), kBufferBytes);
+    TRY_ASSIGN(size_t got, source_.read_some(buffer));
+    next_ = buffer.first(got);
   }
   ended_ = next_.empty();
   return {};

@@ -10,8 +10,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
-#include <vector>
 
 #include "archive/bytes.h"
 #include "archive/digest.h"
@@ -66,7 +66,7 @@ class Input {
   std::optional<Sha256> hash_;
   // What is left of the source, where it lies in memory.
   std::optional<Bytes> memory_;
-  std::vector<std::byte> buffer_;
+  std::unique_ptr<std::byte[]> buffer_;
   // Bytes that lay on both sides of a fetch, put together for peek().
   std::array<std::byte, kPeek> stash_ = {};
   // Not consumed yet: first `now_`, then `next_`.
