@@ -150,7 +150,7 @@ calls_for() {
         ln "$dir/src$1/n0" "$dir/src$1/n$number"
     done
     strace -f -o "$T/calls$1" "$LAMINA" copy --workers 1 \
-        "$dir/src$1" "$dir/dst$1"
+        "$dir/src$1" "$dir/dst$1" >"$T/report$1"
     same_trees "$dir/src$1" "$dir/dst$1"
     wc -l <"$T/calls$1"
 }

@@ -16,7 +16,7 @@ scenarios() {
 
 # peak COMMAND...: its largest resident size in KiB.
 peak() {
-    "$TOOLS/peak" "$T/peak" "$@" || fail "exit $?: $*"
+    "$TOOLS/peak" "$T/peak" "$@" >"$T/out" || fail "exit $?: $*"
     cat "$T/peak"
 }
 

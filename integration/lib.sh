@@ -95,6 +95,8 @@ full_random() {
     else
         tree random "$1" "$2" "$3" plain
     fi
+    # xfs allocates ahead of what is written; once flushed, holes are holes.
+    sync -f "$1"
 }
 
 # real_tree DIR: a tree that people have, of a few thousand names.
