@@ -72,6 +72,8 @@ class Copying : public testing::Test {
 // The same with every call recorded, and as faulty as asked for.
 class FaultyCopying : public Copying {
  protected:
+  using Copying::Copying;
+
   // Options that use kernel(), one worker unless said otherwise.
   copy::Options options(unsigned workers = 1) {
     copy::Options options;
