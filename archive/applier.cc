@@ -44,7 +44,9 @@ copy::MetadataWriter& Applier::writer(NodeId parent) {
   return dirs_[parent].inherits ? unknown_writer_ : writer_;
 }
 
-bool Applier::root_named() const { return dirs_[Directories::kRoot].named; }
+bool Applier::root_named() const {
+  return dirs_[Directories::kRoot].named;
+}
 
 Result<void> Applier::apply(TarEntry entry, TarReader& reader) {
   ++report_.entries;
@@ -139,9 +141,9 @@ Result<void> Applier::check_name(std::string_view path) const {
 Result<Applier::Place> Applier::place(const TarEntry& entry) {
   TRY_ASSIGN(copy::Wanted wanted, wanted_of(writer_, entry));
   Place out;
-  TRY_ASSIGN(std::optional<NodeId> parent,
-             dirs_.resolve(parent_path(entry.path), Missing::made,
-                           wanted.times));
+  TRY_ASSIGN(
+      std::optional<NodeId> parent,
+      dirs_.resolve(parent_path(entry.path), Missing::made, wanted.times));
   out.parent = *parent;
   out.name = std::string(base_name(entry.path));
   TRY_ASSIGN(out.dir, dirs_.fd(out.parent));
@@ -216,8 +218,8 @@ Result<void> Applier::make_special(const TarEntry& entry, const Place& place) {
   ++report_.specials;
   mode_t born =
       dirs_[place.parent].inherits ? ~mode_t{0} : mode & ~state_.umask;
-  return finish_inode(state_, metadata,
-                      {place.dir->get(), place.name.c_str()}, entry, born);
+  return finish_inode(state_, metadata, {place.dir->get(), place.name.c_str()},
+                      entry, born);
 }
 
 // A further name. Its metadata is the first one's: applying a header's again

@@ -4,8 +4,8 @@
 // what stands in the way removed, files created, links made, whiteouts obeyed.
 // Bodies of small files go to the pool in chunks; a large file's are written
 // here as they arrive, since one file takes one writer. Because a file's name
-// stands before its body is written, later entries may link to it, replace it or
-// hide it without waiting.
+// stands before its body is written, later entries may link to it, replace it
+// or hide it without waiting.
 #pragma once
 
 #include <cerrno>
@@ -60,7 +60,8 @@ class Applier {
   Result<Place> place(const TarEntry& entry);
   Result<void> check_name(std::string_view path) const;
   Result<void> make_way(const Place& place);
-  // Makes a name by `make`, called `op` in errors; what stands there goes first.
+  // Makes a name by `make`, called `op` in errors; what stands there goes
+  // first.
   template <typename Make>
   Result<void> make(const Place& place, const char* op, Make make) {
     if (make() != 0) {

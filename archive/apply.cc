@@ -30,8 +30,8 @@ constexpr mode_t kNewRootMode = 0755;
 class Root {
  public:
   Result<void> open(Kernel& kernel, const NamePlace& place) {
-    auto prepared = copy::Destination::prepare(kernel, place.parent,
-                                               place.name, place.shown);
+    auto prepared = copy::Destination::prepare(kernel, place.parent, place.name,
+                                               place.shown);
     if (prepared) {
       taken_ = std::move(*prepared);
       return {};
@@ -85,7 +85,9 @@ class Root {
 class Apply {
  public:
   Apply(const ApplyOptions& options, Kernel& kernel, WorkerPool& pool)
-      : options_(options), kernel_(kernel), pool_(pool),
+      : options_(options),
+        kernel_(kernel),
+        pool_(pool),
         state_(options, kernel) {}
 
   Result<ApplyReport> run(Source& source, const NamePlace& place) {
@@ -100,8 +102,8 @@ class Apply {
     }
     if (!root_.was_empty()) {
       error.text += error.text.empty() ? "" : " ";
-      error.text += "(" + std::to_string(entries_) +
-                    " entries were applied and stay)";
+      error.text +=
+          "(" + std::to_string(entries_) + " entries were applied and stay)";
     }
     return fail(std::move(error));
   }
@@ -119,10 +121,10 @@ class Apply {
                          : copy::best_width(kind, usable_cpus());
     TaskGroup group(pool_, root_.stat().st_dev, width, Owner::produces);
     SlabRing ring(kSlabs);
-    Applier applier(state_, root_.fd(), root_.stat(),
-                    root_.was_empty() ? Applier::Lower::none
-                                      : Applier::Lower::present,
-                    group);
+    Applier applier(
+        state_, root_.fd(), root_.stat(),
+        root_.was_empty() ? Applier::Lower::none : Applier::Lower::present,
+        group);
     auto read = read_all(source, ring, applier, group);
     entries_ = applier.report().entries;
     if (!read) {
@@ -166,14 +168,13 @@ class Apply {
     TarReader reader(stream, limits);
     while (!state_.failure.any()) {
       if (options_.stop.stop_requested()) {
-        state_.failure.note(reader.entries(), make_error(ECANCELED, "apply", "",
-                                                         "stopped"));
+        state_.failure.note(reader.entries(),
+                            make_error(ECANCELED, "apply", "", "stopped"));
         return;
       }
       auto entry = reader.next();
       if (options_.bytes_in != nullptr) {
-        options_.bytes_in->store(stream.bytes_in(),
-                                 std::memory_order_relaxed);
+        options_.bytes_in->store(stream.bytes_in(), std::memory_order_relaxed);
       }
       if (!entry) {
         state_.failure.note(reader.entries(), std::move(entry.error()));
@@ -200,8 +201,7 @@ class Apply {
 
   Result<void> check_digests(const DecodeSummary& summary) {
     TRY(check_digest("diffID", options_.expect_diff_id, summary.diff_id));
-    return check_digest("digest", options_.expect_digest,
-                        summary.blob_digest);
+    return check_digest("digest", options_.expect_digest, summary.blob_digest);
   }
 
   Result<void> check_digest(std::string_view which,
@@ -210,10 +210,9 @@ class Apply {
     if (!wanted || (found && *wanted == *found)) {
       return {};
     }
-    return fail(make_error(
-        EBADMSG, "check " + std::string(which), "",
-        "wanted " + wanted->text() + ", the layer has " +
-            (found ? found->text() : std::string("none"))));
+    return fail(make_error(EBADMSG, "check " + std::string(which), "",
+                           "wanted " + wanted->text() + ", the layer has " +
+                               (found ? found->text() : std::string("none"))));
   }
 
   Result<ApplyReport> fill_report(ApplyReport report,

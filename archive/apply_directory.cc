@@ -111,14 +111,12 @@ Result<void> Applier::finish_directory(NodeId id) {
   if (id == Directories::kRoot && !node.named) {
     return {};  // The root's attributes are given back by its owner.
   }
-  bool owner_right = state_.birth.owner_known &&
-                     node.uid == state_.birth.uid &&
+  bool owner_right = state_.birth.owner_known && node.uid == state_.birth.uid &&
                      node.gid == state_.birth.gid;
-  bool times_only = node.named ? node.made && owner_right &&
-                                     node.mode == node.born_mode &&
-                                     !dirs_[node.parent].inherits &&
-                                     !dir_xattrs_.contains(id)
-                               : !node.made || node.mode == node.born_mode;
+  bool times_only =
+      node.named ? node.made && owner_right && node.mode == node.born_mode &&
+                       !dirs_[node.parent].inherits && !dir_xattrs_.contains(id)
+                 : !node.made || node.mode == node.born_mode;
   if (times_only && !node.opaque) {
     return finish_by_name(id);
   }
@@ -169,7 +167,8 @@ Result<void> Applier::finish_named(NodeId id, const SharedFd& fd) {
   }
   bool implied = !node.named && node.made;
   if (implied) {
-    metadata.owner = copy::Owner::none;  // An implied directory is the caller's.
+    metadata.owner =
+        copy::Owner::none;  // An implied directory is the caller's.
   }
   entry.uid = node.uid;
   entry.gid = node.gid;
@@ -188,8 +187,7 @@ Result<void> Applier::shed_xattrs(NodeId /*id*/, const SharedFd& fd) {
   for (ssize_t at = 0; at < n;) {
     const char* name = names.c_str() + at;
     at += static_cast<ssize_t>(std::string_view(name).size()) + 1;
-    if (!is_forbidden_xattr(name) &&
-        copy::wants_xattr(state_.rules, name) &&
+    if (!is_forbidden_xattr(name) && copy::wants_xattr(state_.rules, name) &&
         kernel_.fremovexattr(fd->get(), name) != 0 && errno != ENODATA) {
       return fail(last_error("removexattr", ""));
     }

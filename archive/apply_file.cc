@@ -11,8 +11,8 @@ namespace lamina::archive {
 
 namespace {
 
-constexpr int kCreateFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
-                             O_CLOEXEC | O_NOCTTY;
+constexpr int kCreateFlags =
+    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;
 // What a chunk holds at most, so that its slabs come back soon.
 constexpr uint64_t kChunkBytes = 512 * 1024;
 // Chunks that may wait for a worker; more would hold too many slabs.
@@ -101,8 +101,8 @@ Result<void> Applier::stream_body(NewFile& file, std::optional<BodyPiece> piece,
     TRY_ASSIGN(piece, reader.next_body());
   }
   if (end < file.entry.size &&
-      kernel_.ftruncate(file.fd.get(),
-                        static_cast<off_t>(file.entry.size)) != 0) {
+      kernel_.ftruncate(file.fd.get(), static_cast<off_t>(file.entry.size)) !=
+          0) {
     return fail(last_error("ftruncate", ""));
   }
   return finish_file(state_, file);

@@ -1,8 +1,8 @@
-// Whiteouts: what a layer hides of the layers below it (OCI image specification,
-// layer.md), as deletion or as overlayfs's marks.
+// Whiteouts: what a layer hides of the layers below it (OCI image
+// specification, layer.md), as deletion or as overlayfs's marks.
 //
-// A whiteout acts on lower layers only, wherever it stands in the archive: names
-// that this layer has written stay, and so do the directories above them.
+// A whiteout acts on lower layers only, wherever it stands in the archive:
+// names that this layer has written stay, and so do the directories above them.
 #include <fcntl.h>
 #include <sys/sysmacros.h>
 
@@ -45,8 +45,8 @@ Result<Applier::Mark> Applier::mark_of(std::string_view name) const {
   }
   std::string_view hidden = name.substr(kPrefix.size());
   if (hidden.empty() || hidden == "." || hidden == "..") {
-    return fail(make_error(EINVAL, "apply", "",
-                           "a whiteout needs a name to hide"));
+    return fail(
+        make_error(EINVAL, "apply", "", "a whiteout needs a name to hide"));
   }
   if (state_.options.whiteouts == Whiteouts::keep) {
     return Mark::none;
@@ -114,8 +114,8 @@ Result<void> Applier::remove_name(NodeId parent, std::string_view name) {
   return {};
 }
 
-// Hides all lower children of a directory, and of those below it that this layer
-// has put something into.
+// Hides all lower children of a directory, and of those below it that this
+// layer has put something into.
 Result<void> Applier::hide_children(NodeId top) {
   std::vector<NodeId> todo{top};
   while (!todo.empty()) {

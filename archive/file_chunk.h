@@ -2,8 +2,8 @@
 // bodies and finishes them.
 //
 // The files were created by the thread that reads the archive, in its order;
-// what remains touches only their inodes, so chunks may run in any order. Bodies
-// are slices of the decoded stream and are not copied.
+// what remains touches only their inodes, so chunks may run in any order.
+// Bodies are slices of the decoded stream and are not copied.
 #pragma once
 
 #include <memory>
@@ -42,7 +42,8 @@ Result<void> finish_file(ApplyState& state, NewFile& file);
 
 class FileChunk final : public Task {
  public:
-  explicit FileChunk(ApplyState& state) : state_(state) {}
+  explicit FileChunk(ApplyState& state)
+      : state_(state) {}
 
   void add(NewFile file);
   size_t size() const { return files_.size(); }

@@ -42,7 +42,8 @@ Result<bool> Listing::fill(Kernel& kernel, int dir, std::string_view subject) {
     return fail(last_error("getdents64", subject));
   }
   size_ = static_cast<size_t>(n);
-  for (size_t at = 0; at < size_; at += load<uint16_t>(buffer_.get() + at + kLengthAt)) {
+  for (size_t at = 0; at < size_;
+       at += load<uint16_t>(buffer_.get() + at + kLengthAt)) {
     end_offset_ = load<int64_t>(buffer_.get() + at + kOffsetAt);
   }
   return n > 0;

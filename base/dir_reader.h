@@ -17,8 +17,8 @@ namespace lamina {
 class Kernel;
 
 struct DirEntry {
-  uint64_t inode = 0;    // d_ino; see listing_is_exact().
-  int64_t next = 0;      // d_off: where to seek to go on behind this entry.
+  uint64_t inode = 0;      // d_ino; see listing_is_exact().
+  int64_t next = 0;        // d_off: where to seek to go on behind this entry.
   unsigned char type = 0;  // DT_*, DT_UNKNOWN where the file system has none.
   const char* name = nullptr;  // NUL-terminated, never "." or "..".
   size_t length = 0;           // Of the name.

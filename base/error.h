@@ -7,8 +7,9 @@
 
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <utility>
+
+#include <tl/expected.hpp>
 
 namespace lamina {
 
@@ -58,21 +59,21 @@ bool is_exhaustion(int code);
 }  // namespace lamina
 
 // Returns the error of `expr` from the enclosing function, if it has one.
-#define TRY(expr)                                              \
-  do {                                                         \
-    if (auto try_result_ = (expr); !try_result_) {             \
-      return ::lamina::fail(std::move(try_result_.error()));   \
-    }                                                          \
+#define TRY(expr)                                            \
+  do {                                                       \
+    if (auto try_result_ = (expr); !try_result_) {           \
+      return ::lamina::fail(std::move(try_result_.error())); \
+    }                                                        \
   } while (false)
 
 #define LAMINA_JOIN_(a, b) a##b
 #define LAMINA_JOIN(a, b) LAMINA_JOIN_(a, b)
 
 // Declares `decl` with the value of `expr`, or returns its error.
-#define TRY_ASSIGN(decl, expr)                                           \
-  auto LAMINA_JOIN(try_value_, __LINE__) = (expr);                       \
-  if (!LAMINA_JOIN(try_value_, __LINE__)) {                              \
-    return ::lamina::fail(                                               \
-        std::move(LAMINA_JOIN(try_value_, __LINE__).error()));           \
-  }                                                                      \
+#define TRY_ASSIGN(decl, expr)                                 \
+  auto LAMINA_JOIN(try_value_, __LINE__) = (expr);             \
+  if (!LAMINA_JOIN(try_value_, __LINE__)) {                    \
+    return ::lamina::fail(                                     \
+        std::move(LAMINA_JOIN(try_value_, __LINE__).error())); \
+  }                                                            \
   decl = std::move(*LAMINA_JOIN(try_value_, __LINE__))

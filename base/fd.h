@@ -1,8 +1,8 @@
 // An owned file descriptor.
 //
 // Move-only; closed by scope. Nothing here opens anything. One thread at a time
-// may use an Fd object, as with any value; the descriptor number it holds may be
-// used by several.
+// may use an Fd object, as with any value; the descriptor number it holds may
+// be used by several.
 #pragma once
 
 #include <string_view>
@@ -16,8 +16,10 @@ class Kernel;
 class Fd {
  public:
   Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(other.release()) {}
+  explicit Fd(int fd)
+      : fd_(fd) {}
+  Fd(Fd&& other) noexcept
+      : fd_(other.release()) {}
   Fd& operator=(Fd&& other) noexcept {
     reset(other.release());
     return *this;

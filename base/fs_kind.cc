@@ -67,10 +67,12 @@ std::string_view to_string(FsKind kind) {
 }
 
 bool listing_is_exact(FsKind kind) {
-  return kind == FsKind::ext4 || kind == FsKind::xfs ||
-         kind == FsKind::btrfs || kind == FsKind::tmpfs;
+  return kind == FsKind::ext4 || kind == FsKind::xfs || kind == FsKind::btrfs ||
+         kind == FsKind::tmpfs;
 }
 
-bool sizes_are_exact(FsKind kind) { return kind != FsKind::pseudo; }
+bool sizes_are_exact(FsKind kind) {
+  return kind != FsKind::pseudo;
+}
 
 }  // namespace lamina

@@ -85,9 +85,9 @@ Result<uint32_t> IdMap::map(uint32_t id, std::string_view subject) const {
   if (try_map(id, &out)) {
     return out;
   }
-  return fail(make_error(EINVAL, "map owner", subject,
-                         "id " + std::to_string(id) + " is not in the map " +
-                             to_string()));
+  return fail(make_error(
+      EINVAL, "map owner", subject,
+      "id " + std::to_string(id) + " is not in the map " + to_string()));
 }
 
 std::string IdMap::to_string() const {

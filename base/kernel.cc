@@ -72,8 +72,7 @@ class RealKernel final : public Kernel {
   }
   int close(int fd) override { return ::close(fd); }
   int fstat(int fd, struct stat* out) override { return ::fstat(fd, out); }
-  int fstatat(int dir, const char* name, struct stat* out,
-              int flags) override {
+  int fstatat(int dir, const char* name, struct stat* out, int flags) override {
     return ::fstatat(dir, name, out, flags);
   }
   int fstatfs(int fd, struct statfs* out) override {
@@ -141,8 +140,7 @@ class RealKernel final : public Kernel {
 
   int fchmodat(int dir, const char* name, mode_t mode) override {
     if (fchmodat2_.usable()) {
-      long done =
-          ::syscall(kFchmodat2, dir, name, mode, AT_SYMLINK_NOFOLLOW);
+      long done = ::syscall(kFchmodat2, dir, name, mode, AT_SYMLINK_NOFOLLOW);
       if (!fchmodat2_.missing(done)) {
         return static_cast<int>(done);
       }
@@ -184,8 +182,8 @@ class RealKernel final : public Kernel {
   ssize_t listxattrat(int dir, const char* name, char* list,
                       size_t size) override {
     if (listxattrat_.usable()) {
-      long done = ::syscall(kListxattrat, dir, name, AT_SYMLINK_NOFOLLOW, list,
-                            size);
+      long done =
+          ::syscall(kListxattrat, dir, name, AT_SYMLINK_NOFOLLOW, list, size);
       if (!listxattrat_.missing(done)) {
         return done;
       }

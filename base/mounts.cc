@@ -16,7 +16,9 @@ struct IteratorDeleter {
   void operator()(libmnt_iter* iterator) const { mnt_free_iter(iterator); }
 };
 
-std::string text(const char* s) { return s == nullptr ? "" : s; }
+std::string text(const char* s) {
+  return s == nullptr ? "" : s;
+}
 
 bool is_below(std::string_view target, std::string_view path) {
   if (path == "/") {
@@ -37,8 +39,8 @@ Result<std::vector<Mount>> mounts_below(std::string_view path) {
     return fail(make_error(ENOMEM, "read mount table", kTable));
   }
   if (int failed = mnt_table_parse_file(table.get(), kTable); failed != 0) {
-    return fail(make_error(failed < 0 ? -failed : EINVAL, "read mount table",
-                           kTable));
+    return fail(
+        make_error(failed < 0 ? -failed : EINVAL, "read mount table", kTable));
   }
   std::vector<Mount> found;
   libmnt_fs* fs = nullptr;

@@ -15,7 +15,7 @@ struct Mount {
   std::string target;  // Where, as proc_pid_mountinfo(5) field 5, unescaped.
   std::string root;    // Which directory of the file system, field 4.
   std::string fs_type;
-  int id = 0;          // Field 1, unique among the mounts of the moment.
+  int id = 0;  // Field 1, unique among the mounts of the moment.
 
   friend bool operator==(const Mount&, const Mount&) = default;
 };

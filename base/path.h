@@ -1,5 +1,5 @@
-// Where a path given by a person becomes an open directory and a name in it; the
-// only place that resolves one.
+// Where a path given by a person becomes an open directory and a name in it;
+// the only place that resolves one.
 #pragma once
 
 #include <string>
@@ -22,9 +22,9 @@ struct NamePlace {
 // Opens an existing directory, following symlinks, as path_resolution(7).
 Result<Fd> open_directory(Kernel& kernel, std::string_view path);
 
-// Splits off the last component and opens what is before it: "a/b/" -> "a", "b";
-// "b" -> ".", "b"; "/" -> "/", ".". The last component is not resolved and need
-// not exist. An empty path, or one with a NUL, is refused.
+// Splits off the last component and opens what is before it: "a/b/" -> "a",
+// "b"; "b" -> ".", "b"; "/" -> "/", ".". The last component is not resolved and
+// need not exist. An empty path, or one with a NUL, is refused.
 Result<NamePlace> open_parent(Kernel& kernel, std::string_view path);
 
 // True when `inner` is `outer` or lies below it, by the identity of every

@@ -30,8 +30,8 @@ void TaskGroup::submit(std::unique_ptr<Task> task) {
   queue_.push_back(std::move(task));
   ++outstanding_;
   changed_.notify_one();
-  // A waiting owner will run the first task itself; only what that splits off is
-  // for others.
+  // A waiting owner will run the first task itself; only what that splits off
+  // is for others.
   size_t own = owner_ == Owner::waits ? 1 : 0;
   if (width_ > 1 && outstanding_ > own) {
     if (pool_.idle_ == 0) {
@@ -104,7 +104,8 @@ void TaskGroup::run() {
   }
 }
 
-WorkerPool::WorkerPool(Kernel& kernel) : kernel_(kernel) {}
+WorkerPool::WorkerPool(Kernel& kernel)
+    : kernel_(kernel) {}
 
 WorkerPool::~WorkerPool() {
   {

@@ -5,8 +5,8 @@
 // small request never waits for a large one; idle pool threads help. Pool
 // threads take work from the groups in turn, one bounded Task::run() at a time,
 // and no more of them work towards one device than the group's width allows,
-// the calling threads counted. With width 1 no thread is ever started, and where
-// a thread cannot be started the calling thread does the work.
+// the calling threads counted. With width 1 no thread is ever started, and
+// where a thread cannot be started the calling thread does the work.
 //
 // 1. TaskGroup group(pool, device, width);
 // 2. group.submit(std::make_unique<MyTask>(...));
@@ -49,13 +49,14 @@ class Task {
   Task& operator=(const Task&) = delete;
   virtual ~Task() = default;
 
-  // Does a bounded piece of work (at most 64 entries or 16 MiB) and says whether
-  // more remains. May run on another thread next time; never on two at once.
+  // Does a bounded piece of work (at most 64 entries or 16 MiB) and says
+  // whether more remains. May run on another thread next time; never on two at
+  // once.
   virtual Turn run(Worker& worker) = 0;
 };
 
-// What the thread that owns a group does between submit() and run(): nothing, or
-// it makes more tasks, so that all of them are for others.
+// What the thread that owns a group does between submit() and run(): nothing,
+// or it makes more tasks, so that all of them are for others.
 enum class Owner { waits, produces };
 
 class TaskGroup {
@@ -76,8 +77,9 @@ class TaskGroup {
   // Tasks submitted and not yet begun.
   size_t waiting() const;
 
-  // Runs one turn of a waiting task on the calling thread; false when none waits.
-  // A producer that is ahead of its helpers works off its own queue with this.
+  // Runs one turn of a waiting task on the calling thread; false when none
+  // waits. A producer that is ahead of its helpers works off its own queue with
+  // this.
   bool help();
 
   // True when another task could be started at once by somebody else: the

@@ -1,8 +1,8 @@
 // What was learned about moving files from one device to another.
 //
 // A refusal is remembered per pair of devices, not for the process and not per
-// file: another pair may well support what this one refused. Any thread may read
-// and set the flags; they only ever go from "try" to "refused".
+// file: another pair may well support what this one refused. Any thread may
+// read and set the flags; they only ever go from "try" to "refused".
 #pragma once
 
 #include <sys/types.h>
@@ -28,7 +28,8 @@ bool is_refusal(Method method, int code);
 bool is_unsupported(Method method, int code);
 
 struct Abilities {
-  explicit Abilities(FsKind kind) : source_kind(kind) {}
+  explicit Abilities(FsKind kind)
+      : source_kind(kind) {}
 
   const FsKind source_kind;
   std::atomic<bool> no_clone{false};

@@ -20,7 +20,9 @@ namespace lamina::copy {
 
 struct CopyState {
   CopyState(const Options& asked, Kernel& seam, Labeller& labels)
-      : options(asked), kernel(seam), labeller(labels) {}
+      : options(asked),
+        kernel(seam),
+        labeller(labels) {}
 
   const Options& options;
   Kernel& kernel;
@@ -31,9 +33,9 @@ struct CopyState {
   mode_t caller_umask = 0777;
   // No mount lies below the source, so that listings tell inodes.
   bool listings_trusted = false;
-  dev_t source_device = 0;   // Of the source's root.
-  dev_t target_device = 0;   // Of the target's root,
-  ino_t target_inode = 0;    // which must not be met in the source.
+  dev_t source_device = 0;  // Of the source's root.
+  dev_t target_device = 0;  // Of the target's root,
+  ino_t target_inode = 0;   // which must not be met in the source.
   timespec started = {};
 
   // Guard themselves.

@@ -13,8 +13,8 @@ namespace lamina::copy {
 
 namespace {
 
-constexpr int kSourceFlags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY |
-                             O_NONBLOCK;
+constexpr int kSourceFlags =
+    O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 
 mode_t kind_of_type(unsigned char type) {
   return type == DT_UNKNOWN ? 0 : static_cast<mode_t>(DTTOIF(type));
@@ -69,8 +69,8 @@ Result<Fd> CopyVisitor::open_source(int dir, const char* name, int flags) {
 
 Result<struct stat> CopyVisitor::stat_of(const Entry& entry) {
   struct stat stat {};
-  if (kernel_.fstatat(entry.source, entry.name(), &stat,
-                      AT_SYMLINK_NOFOLLOW) != 0) {
+  if (kernel_.fstatat(entry.source, entry.name(), &stat, AT_SYMLINK_NOFOLLOW) !=
+      0) {
     return fail(last_error("fstatat", ""));
   }
   return stat;
@@ -85,8 +85,8 @@ Result<void> CopyVisitor::note_newcomer(const Entry& entry,
   if (++entry.dir.newcomers <= Walk::kNewcomers) {
     return {};
   }
-  // Young entries prove nothing where the file system's clock is not ours (NFS);
-  // the directory's own time does.
+  // Young entries prove nothing where the file system's clock is not ours
+  // (NFS); the directory's own time does.
   struct stat now {};
   if (kernel_.fstat(entry.source, &now) != 0) {
     return fail(last_error("fstat", entry.dir.path()));
@@ -100,7 +100,9 @@ Result<void> CopyVisitor::note_newcomer(const Entry& entry,
                          "the directory keeps growing while it is copied"));
 }
 
-mode_t CopyVisitor::born(mode_t asked) const { return asked & ~umask_; }
+mode_t CopyVisitor::born(mode_t asked) const {
+  return asked & ~umask_;
+}
 
 Result<void> CopyVisitor::finish(const InodeEnd& source, const InodeEnd& target,
                                  const Wanted& wanted, mode_t born_mode,

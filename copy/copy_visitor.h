@@ -26,8 +26,8 @@ class CopyVisitor final : public Visitor {
   Result<Visit> resume(const Entry& entry) override;
   Result<void> leave(Dir& dir, OpenDirs& open) override;
 
-  // The walk's own OpenDirs, for places of hard links. Must be called before the
-  // walk runs.
+  // The walk's own OpenDirs, for places of hard links. Must be called before
+  // the walk runs.
   void set_open_dirs(OpenDirs& open) { open_ = &open; }
 
  private:

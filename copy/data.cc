@@ -14,8 +14,8 @@ namespace lamina::copy {
 
 namespace {
 
-// Below this one read and one write are cheaper than a range copy, which sets up
-// a splice pipe for each call.
+// Below this one read and one write are cheaper than a range copy, which sets
+// up a splice pipe for each call.
 constexpr off_t kSmallFile = CopyBuffer::kBytes / 2;
 
 bool same_time(const timespec& a, const timespec& b) {
@@ -74,7 +74,7 @@ Result<bool> FileData::step() {
     if (sparse_ && kernel_->ftruncate(target_, stat_.st_size) != 0) {
       return fail(last_error("ftruncate", ""));
     }
-    segment_end_ = sparse_ ? 0
+    segment_end_ = sparse_  ? 0
                    : exact_ ? stat_.st_size
                             : std::numeric_limits<off_t>::max();
   }
@@ -137,10 +137,10 @@ Result<void> FileData::check_unchanged() {
     return fail(last_error("fstat", ""));
   }
   if (now.st_size != stat_.st_size) {
-    return fail(make_error(
-        ESTALE, "copy", "",
-        now.st_size < stat_.st_size ? "the source shrank while it was copied"
-                                    : "the source grew while it was copied"));
+    return fail(make_error(ESTALE, "copy", "",
+                           now.st_size < stat_.st_size
+                               ? "the source shrank while it was copied"
+                               : "the source grew while it was copied"));
   }
   if (!same_time(now.st_mtim, stat_.st_mtim)) {
     return fail(make_error(ESTALE, "copy", "",

@@ -57,9 +57,9 @@ Result<FileData::Rung> FileData::read_small() {
   auto size = static_cast<size_t>(stat_.st_size);
   size_t have = 0;
   while (have < size) {
-    ssize_t n = kernel_->pread(source_, buffer + have,
-                               CopyBuffer::kBytes - have,
-                               static_cast<off_t>(have));
+    ssize_t n =
+        kernel_->pread(source_, buffer + have, CopyBuffer::kBytes - have,
+                       static_cast<off_t>(have));
     if (n < 0) {
       if (errno == EINTR) {
         continue;
@@ -73,8 +73,8 @@ Result<FileData::Rung> FileData::read_small() {
     have += static_cast<size_t>(n);
   }
   if (have > size) {
-    return fail(make_error(ESTALE, "copy", "",
-                           "the source grew while it was copied"));
+    return fail(
+        make_error(ESTALE, "copy", "", "the source grew while it was copied"));
   }
   TRY(write_all(buffer, have, 0));
   moved_ = Moved::by_read_write;

@@ -134,8 +134,8 @@ Result<void> Destination::take_over() {
   if (kernel_->fstat(root_.get(), &stat_) != 0) {
     return fail(last_error("fstat", shown_));
   }
-  // mkdir(2): below a set-group-ID directory, or with the mount option grpid, the
-  // group was inherited, and children would inherit it from here.
+  // mkdir(2): below a set-group-ID directory, or with the mount option grpid,
+  // the group was inherited, and children would inherit it from here.
   bool inherits = (stat_.st_mode & S_ISGID) != 0 || stat_.st_gid != getegid();
   if (inherits && stat_.st_uid == geteuid()) {
     if (kernel_->fchown(root_.get(), static_cast<uid_t>(-1), getegid()) != 0 ||
@@ -181,6 +181,8 @@ Result<void> Destination::undo(WorkerPool& pool) {
   // With the real kernel: a seam that made the copy fail must not stop this.
   RemoveOptions options;
   options.pool = &pool;
+  // One at a time: what failed may be that descriptors ran out.
+  options.workers = 1;
   auto emptied = remove_children(root_, shown_, options);
   if (!emptied) {
     return fail(std::move(emptied.error()));

@@ -44,7 +44,8 @@ class Destination {
   Result<void> undo(WorkerPool& pool);
 
  private:
-  explicit Destination(Kernel& kernel) : kernel_(&kernel) {}
+  explicit Destination(Kernel& kernel)
+      : kernel_(&kernel) {}
 
   Result<void> open(const Fd& parent);
   Result<void> remember();
@@ -56,8 +57,8 @@ class Destination {
   std::string shown_;
   bool made_ = false;
   Fd root_;
-  struct stat stat_ {};   // Of the root as the copy begins.
-  struct stat before_ {}; // Of an adopted root as it was found.
+  struct stat stat_ {};    // Of the root as the copy begins.
+  struct stat before_ {};  // Of an adopted root as it was found.
   std::vector<std::pair<std::string, std::string>> xattrs_;  // Its attributes.
 };
 

@@ -32,7 +32,8 @@ using SharedFd = std::shared_ptr<const Fd>;
 class Dir : public std::enable_shared_from_this<Dir> {
  public:
   Dir(std::shared_ptr<Dir> parent, std::string_view name)
-      : parent_(std::move(parent)), name_(name) {}
+      : parent_(std::move(parent)),
+        name_(name) {}
   Dir(const Dir&) = delete;
   Dir& operator=(const Dir&) = delete;
   ~Dir();
@@ -46,11 +47,11 @@ class Dir : public std::enable_shared_from_this<Dir> {
   std::string path_of(std::string_view child) const;
 
   // What a visitor notes on entering.
-  struct stat stat {};               // Of the source directory.
-  Abilities* abilities = nullptr;    // Of the source's and target's devices.
-  mode_t born_mode = 0;              // Permission bits the target has now.
-  bool has_xattrs = false;           // The source has some to be copied.
-  uint32_t newcomers = 0;            // Entries younger than the walk.
+  struct stat stat {};             // Of the source directory.
+  Abilities* abilities = nullptr;  // Of the source's and target's devices.
+  mode_t born_mode = 0;            // Permission bits the target has now.
+  bool has_xattrs = false;         // The source has some to be copied.
+  uint32_t newcomers = 0;          // Entries younger than the walk.
 
  private:
   friend class OpenDirs;

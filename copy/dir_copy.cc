@@ -54,8 +54,8 @@ Result<void> check_options(const Options& options, Labeller& labeller) {
   }
   if (options.owner == Owner::mapped && options.uid_map.empty() &&
       options.gid_map.empty()) {
-    return fail(make_error(EINVAL, "copy", "",
-                           "mapped owners need a uid or gid map"));
+    return fail(
+        make_error(EINVAL, "copy", "", "mapped owners need a uid or gid map"));
   }
   return {};
 }
@@ -85,7 +85,9 @@ class Copy {
  public:
   Copy(const Options& options, Kernel& kernel, Labeller& labeller,
        WorkerPool& pool)
-      : state_(options, kernel, labeller), kernel_(kernel), pool_(pool) {}
+      : state_(options, kernel, labeller),
+        kernel_(kernel),
+        pool_(pool) {}
 
   Result<Report> run(const Fd& source, std::string_view shown,
                      const NamePlace& place) {
@@ -99,8 +101,8 @@ class Copy {
       if (state_.options.leftovers == Leftovers::removed) {
         if (auto undone = destination.undo(pool_); !undone) {
           error.text += error.text.empty() ? "" : " ";
-          error.text += "(what was made stays: " + undone.error().message() +
-                        ")";
+          error.text +=
+              "(what was made stays: " + undone.error().message() + ")";
         }
       }
       return fail(std::move(error));
@@ -117,8 +119,7 @@ class Copy {
     if (state_.options.label) {
       TRY(label.begin(state_.labeller, *state_.options.label));
     }
-    return Destination::prepare(kernel_, place.parent, place.name,
-                                place.shown);
+    return Destination::prepare(kernel_, place.parent, place.name, place.shown);
   }
 
   Result<void> copy_into(const Destination& destination, const Fd& source,
@@ -145,9 +146,8 @@ class Copy {
                           std::string_view shown, Dir& root) {
     state_.birth.uid = geteuid();
     state_.birth.gid = getegid();
-    state_.birth.owner_known =
-        destination.stat().st_uid == state_.birth.uid &&
-        destination.stat().st_gid == state_.birth.gid;
+    state_.birth.owner_known = destination.stat().st_uid == state_.birth.uid &&
+                               destination.stat().st_gid == state_.birth.gid;
     state_.caller_umask = read_umask();
     state_.target_device = destination.stat().st_dev;
     state_.target_inode = destination.stat().st_ino;
@@ -156,8 +156,7 @@ class Copy {
       return fail(last_error("fstat", shown));
     }
     state_.source_device = root.stat.st_dev;
-    TRY_ASSIGN(root.abilities,
-               state_.abilities_for(root.stat.st_dev, source));
+    TRY_ASSIGN(root.abilities, state_.abilities_for(root.stat.st_dev, source));
     root.born_mode = 0700;
     return {};
   }
@@ -212,7 +211,8 @@ class Copy {
 
 Result<Report> dir_copy(const Fd& source, std::string_view shown,
                         const NamePlace& destination, const Options& options) {
-  Copy copy(options, options.kernel != nullptr ? *options.kernel : real_kernel(),
+  Copy copy(options,
+            options.kernel != nullptr ? *options.kernel : real_kernel(),
             options.labeller != nullptr ? *options.labeller : real_labeller(),
             options.pool != nullptr ? *options.pool : WorkerPool::shared());
   return copy.run(source, shown, destination);

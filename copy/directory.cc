@@ -24,8 +24,8 @@ Result<bool> CopyVisitor::enter(Dir& dir, int parent_source, int parent_target,
   if (turn_error_) {
     return fail(*turn_error_);
   }
-  TRY_ASSIGN(Fd source, open_source(parent_source, dir.name().c_str(),
-                                    O_DIRECTORY));
+  TRY_ASSIGN(Fd source,
+             open_source(parent_source, dir.name().c_str(), O_DIRECTORY));
   if (kernel_.fstat(source.get(), &dir.stat) != 0) {
     return fail(last_error("fstat", ""));
   }
@@ -72,9 +72,9 @@ Result<void> CopyVisitor::leave(Dir& dir, OpenDirs& open) {
     TRY_ASSIGN(source, open.get(dir, Side::source));
   }
   count(&Tally::directories);
-  auto finished = finish({source ? source->get() : -1, nullptr},
-                         {target->get(), nullptr}, wanted, dir.born_mode,
-                         S_IFDIR, *dir.abilities);
+  auto finished =
+      finish({source ? source->get() : -1, nullptr}, {target->get(), nullptr},
+             wanted, dir.born_mode, S_IFDIR, *dir.abilities);
   if (!finished && finished.error().subject.empty()) {
     finished.error().subject = dir.path();
   }

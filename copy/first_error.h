@@ -1,11 +1,11 @@
 // The one error a parallel walk reports: the first in walk order, at any width.
 //
 // Walk order is byte order of names within a directory, a directory before its
-// children. Once an error is known, work before it is still done (it may find an
-// earlier one) and work after it is not begun; so the one that remains does not
-// depend on how threads met. When a resource ran out (is_exhaustion) or the walk
-// was stopped, there is no such order: the earliest failure seen is kept and all
-// work ends. Any thread may call any function.
+// children. Once an error is known, work before it is still done (it may find
+// an earlier one) and work after it is not begun; so the one that remains does
+// not depend on how threads met. When a resource ran out (is_exhaustion) or the
+// walk was stopped, there is no such order: the earliest failure seen is kept
+// and all work ends. Any thread may call any function.
 #pragma once
 
 #include <atomic>
@@ -34,8 +34,8 @@ class FirstError {
   // The same for finishing `dir`, which comes after all below it.
   bool wants_leave(const Dir& dir) const;
 
-  // Notes the error of an entry, or of finishing a directory. An error without a
-  // subject gets the path.
+  // Notes the error of an entry, or of finishing a directory. An error without
+  // a subject gets the path.
   void note(const Dir& dir, std::string_view name, Error error);
   void note_leave(const Dir& dir, Error error);
   // Notes an error that ends all work at once.

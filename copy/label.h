@@ -1,7 +1,7 @@
 // SELinux contexts for new inodes, by libselinux.
 //
-// The create context belongs to a thread, so a LabelScope must be made and ended
-// on the thread that creates.
+// The create context belongs to a thread, so a LabelScope must be made and
+// ended on the thread that creates.
 #pragma once
 
 #include <string>

@@ -76,8 +76,8 @@ void LinkTracker::grow() {
   }
 }
 
-// Removes by shifting back what was displaced by this slot, so that no tombstone
-// is ever needed.
+// Removes by shifting back what was displaced by this slot, so that no
+// tombstone is ever needed.
 void LinkTracker::erase(Slot& slot) {
   drop_place(slot);
   size_t hole = static_cast<size_t>(&slot - slots_.data());

@@ -21,8 +21,8 @@ Result<void> CopyVisitor::publish(const Entry& entry, InodeKey key) {
   return {};
 }
 
-// Links `entry` to where its inode was made; 0, or the errno of a refusal that a
-// new inode can answer.
+// Links `entry` to where its inode was made; 0, or the errno of a refusal that
+// a new inode can answer.
 Result<int> CopyVisitor::try_link(const Entry& entry, const Place& place) {
   int from = entry.target;
   SharedFd held;
@@ -76,8 +76,8 @@ Result<Visit> CopyVisitor::link_further(const Entry& entry, InodeKey key,
   return make_other(entry, *stat, key);
 }
 
-// Sharing::hardlink: a name for the source's own inode. nullopt: that cannot be,
-// and the file is to be copied.
+// Sharing::hardlink: a name for the source's own inode. nullopt: that cannot
+// be, and the file is to be copied.
 Result<std::optional<Visit>> CopyVisitor::link_to_source(const Entry& entry) {
   Abilities& abilities = *entry.dir.abilities;
   int code = EXDEV;

@@ -14,7 +14,10 @@ constexpr mode_t kSetIds = S_ISUID | S_ISGID;
 
 MetadataWriter::MetadataWriter(Kernel& kernel, const Options& options,
                                const Birth& birth)
-    : kernel_(kernel), options_(options), birth_(birth), xattrs_(kernel) {
+    : kernel_(kernel),
+      options_(options),
+      birth_(birth),
+      xattrs_(kernel) {
   rules_.keep = options.xattrs;
   rules_.label_given = options.label.has_value();
   if (options.owner == Owner::mapped) {
@@ -53,10 +56,10 @@ Result<void> MetadataWriter::write_owner(const InodeEnd& target, Wanted& wanted,
     return {};
   }
   if (options_.owner != Owner::none) {
-    int done = target.name == nullptr
-                   ? kernel_.fchown(target.fd, wanted.uid, wanted.gid)
-                   : kernel_.fchownat(target.fd, target.name, wanted.uid,
-                                      wanted.gid);
+    int done =
+        target.name == nullptr
+            ? kernel_.fchown(target.fd, wanted.uid, wanted.gid)
+            : kernel_.fchownat(target.fd, target.name, wanted.uid, wanted.gid);
     if (done == 0) {
       return {};
     }
@@ -70,7 +73,8 @@ Result<void> MetadataWriter::write_owner(const InodeEnd& target, Wanted& wanted,
     // Set-id bits under another owner would lend rights nobody meant to lend.
     wanted.mode &= ~kSetIds;
     Counters::forgive(tally, &Tally::forgiven_modes,
-                      make_error(0, "chmod", "", "set-id bits left off, "
+                      make_error(0, "chmod", "",
+                                 "set-id bits left off, "
                                  "since the owner is another"));
   }
   return {};
@@ -151,10 +155,9 @@ class CopiedAttributes final : public AttributeSource {
 };
 
 Result<void> MetadataWriter::write(const InodeEnd& source,
-                                   const InodeEnd& target,
-                                   const Wanted& wanted, mode_t born_mode,
-                                   mode_t kind, bool* list_refused,
-                                   Tally& tally) {
+                                   const InodeEnd& target, const Wanted& wanted,
+                                   mode_t born_mode, mode_t kind,
+                                   bool* list_refused, Tally& tally) {
   CopiedAttributes attributes(*this, source, list_refused, tally);
   return write(target, wanted, born_mode, kind, attributes, tally);
 }

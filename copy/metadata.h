@@ -27,7 +27,7 @@ namespace lamina::copy {
 struct Wanted {
   uid_t uid = 0;
   gid_t gid = 0;
-  mode_t mode = 0;  // 07777.
+  mode_t mode = 0;         // 07777.
   timespec times[2] = {};  // Access, modification.
 };
 
@@ -51,8 +51,8 @@ class AttributeSource {
   AttributeSource& operator=(const AttributeSource&) = delete;
   virtual ~AttributeSource() = default;
 
-  // Sets them on the target, security.capability last. Called once, at the right
-  // moment.
+  // Sets them on the target, security.capability last. Called once, at the
+  // right moment.
   virtual Result<void> write_to(const InodeEnd& target) = 0;
 };
 
@@ -64,19 +64,20 @@ class MetadataWriter {
   // range is an error.
   Result<Wanted> wanted(const struct stat& source) const;
 
-  // The permission bits to create an inode with. `extra` are bits that its maker
-  // needs meanwhile (0700 for directories).
+  // The permission bits to create an inode with. `extra` are bits that its
+  // maker needs meanwhile (0700 for directories).
   mode_t birth_mode(const Wanted& wanted, mode_t extra) const;
 
   // Owner, mode, attributes and times, in this order. `born_mode` is what
-  // creation really gave (after the umask), `kind` the S_IFMT bits. Adds what was
-  // forgiven to `tally`.
+  // creation really gave (after the umask), `kind` the S_IFMT bits. Adds what
+  // was forgiven to `tally`.
   Result<void> write(const InodeEnd& target, const Wanted& wanted,
-                     mode_t born_mode, mode_t kind,
-                     AttributeSource& attributes, Tally& tally);
+                     mode_t born_mode, mode_t kind, AttributeSource& attributes,
+                     Tally& tally);
 
-  // The same with the attributes of an inode of the source. `list_refused` is set when the source's file system has no attributes; where
-  // it is set already they are not asked for.
+  // The same with the attributes of an inode of the source. `list_refused` is
+  // set when the source's file system has no attributes; where it is set
+  // already they are not asked for.
   Result<void> write(const InodeEnd& source, const InodeEnd& target,
                      const Wanted& wanted, mode_t born_mode, mode_t kind,
                      bool* list_refused, Tally& tally);

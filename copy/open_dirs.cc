@@ -16,7 +16,8 @@ namespace {
 
 constexpr int kOpenFlags =
     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;
-constexpr size_t kAlwaysAllowed = 16;
+// A walk can always go on with the directory it is in and the one above.
+constexpr size_t kAlwaysAllowed = 4;
 
 // Directories held open by all walks of the process.
 std::atomic<size_t> open_in_process{0};
@@ -27,16 +28,31 @@ size_t process_budget() {
       limit.rlim_cur == RLIM_INFINITY) {
     return 4096;
   }
-  return static_cast<size_t>(limit.rlim_cur) / 2;
+  auto most = static_cast<size_t>(limit.rlim_cur);
+  constexpr size_t kTight = 64;
+  if (most > kTight) {
+    return most / 2;
+  }
+  // So few that what is open already counts.
+  size_t free = 0;
+  for (size_t fd = 0; fd < most; ++fd) {
+    free += fcntl(static_cast<int>(fd), F_GETFD) < 0 ? 1 : 0;
+  }
+  return free / 2;
 }
 
-size_t index(Side side) { return static_cast<size_t>(side); }
+size_t index(Side side) {
+  return static_cast<size_t>(side);
+}
 
 }  // namespace
 
-OpenDirs::OpenDirs(Kernel& kernel) : kernel_(kernel) {}
+OpenDirs::OpenDirs(Kernel& kernel)
+    : kernel_(kernel) {}
 
-OpenDirs::~OpenDirs() { open_in_process -= open_; }
+OpenDirs::~OpenDirs() {
+  open_in_process -= open_;
+}
 
 SharedFd OpenDirs::find(Dir& dir, Side side) {
   std::lock_guard lock(mutex_);

@@ -40,8 +40,8 @@ class OpenDirs {
   // one call instead of a walk from the top. Failures are left to get().
   void reopen_parent(Dir& dir);
 
-  // Notes which inode the target of `dir` is, while it is open, so that get() can
-  // find it again after forget(). Costs a call the first time.
+  // Notes which inode the target of `dir` is, while it is open, so that get()
+  // can find it again after forget(). Costs a call the first time.
   Result<void> remember(Dir& dir);
 
   // Closes both sides of a directory that is done.

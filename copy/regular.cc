@@ -11,13 +11,13 @@ namespace lamina::copy {
 
 namespace {
 
-constexpr int kCreateFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
-                             O_CLOEXEC | O_NOCTTY;
+constexpr int kCreateFlags =
+    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;
 
 Error replaced(std::string_view by_what) {
-  return make_error(ESTALE, "openat", "",
-                    "it was replaced by " + std::string(by_what) +
-                        " while it was copied");
+  return make_error(
+      ESTALE, "openat", "",
+      "it was replaced by " + std::string(by_what) + " while it was copied");
 }
 
 }  // namespace

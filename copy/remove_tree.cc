@@ -29,7 +29,8 @@ struct RemoveState {
 class RemoveVisitor final : public Visitor {
  public:
   explicit RemoveVisitor(RemoveState& state)
-      : state_(state), kernel_(state.kernel) {}
+      : state_(state),
+        kernel_(state.kernel) {}
 
   std::unique_ptr<Visitor> fork() override {
     return std::make_unique<RemoveVisitor>(state_);
@@ -151,10 +152,10 @@ Result<RemoveReport> remove_children(const Fd& root, std::string_view subject,
   }
   state.device = dir->stat.st_dev;
   TRY_ASSIGN(FsKind kind, fs_kind_of(kernel, root, subject));
-  unsigned width = options.workers != 0 ? options.workers
-                                        : best_width(kind, usable_cpus());
-  Walk walk({kernel, pool, Trees::source_only, state.device, width,
-             options.stop});
+  unsigned width =
+      options.workers != 0 ? options.workers : best_width(kind, usable_cpus());
+  Walk walk(
+      {kernel, pool, Trees::source_only, state.device, width, options.stop});
   // A description of its own: the caller's offset is the caller's.
   Fd own(kernel.openat(root.get(), ".", kDirectoryFlags, 0));
   if (!own.valid()) {

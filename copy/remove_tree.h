@@ -4,8 +4,9 @@
 // symlink is followed, so a directory swapped for a link while this runs loses
 // at most the link. Directories of a caller without the right to write them are
 // made writable first; files are never chmod-ed, since their inodes may be
-// shared with other trees. Does not cross into other file systems: a mount point
-// inside is an error (EBUSY from the kernel, or EXDEV before it is entered).
+// shared with other trees. Does not cross into other file systems: a mount
+// point inside is an error (EBUSY from the kernel, or EXDEV before it is
+// entered).
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ struct RemoveOptions {
   // 0: as for a copy (copy/width.h).
   unsigned workers = 0;
   std::stop_token stop;
-  Kernel* kernel = nullptr;   // Seams; null for the real ones.
+  Kernel* kernel = nullptr;  // Seams; null for the real ones.
   WorkerPool* pool = nullptr;
 };
 
@@ -37,8 +38,8 @@ struct RemoveReport {
 
 // Removes `name` in `parent`, whatever it is, and everything below it. Requires
 // a single component, not "." or "..". ENOENT when it is not there. After an
-// error the first failure in walk order is returned and the rest of the tree may
-// be gone.
+// error the first failure in walk order is returned and the rest of the tree
+// may be gone.
 Result<RemoveReport> remove_tree(const Fd& parent, std::string_view name,
                                  const RemoveOptions& options = {});
 

@@ -8,14 +8,22 @@ namespace lamina::copy {
 namespace {
 
 constexpr std::array kCounts{
-    &Report::directories,          &Report::reflinked,
-    &Report::linked,               &Report::copied_by_range,
-    &Report::copied_by_read_write, &Report::empty_files,
-    &Report::links_recreated,      &Report::link_fallbacks,
-    &Report::symlinks,             &Report::specials,
-    &Report::bytes_logical,        &Report::bytes_written,
-    &Report::forgiven_owners,      &Report::forgiven_xattrs,
-    &Report::forgiven_specials,    &Report::forgiven_modes,
+    &Report::directories,
+    &Report::reflinked,
+    &Report::linked,
+    &Report::copied_by_range,
+    &Report::copied_by_read_write,
+    &Report::empty_files,
+    &Report::links_recreated,
+    &Report::link_fallbacks,
+    &Report::symlinks,
+    &Report::specials,
+    &Report::bytes_logical,
+    &Report::bytes_written,
+    &Report::forgiven_owners,
+    &Report::forgiven_xattrs,
+    &Report::forgiven_specials,
+    &Report::forgiven_modes,
 };
 
 }  // namespace

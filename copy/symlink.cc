@@ -12,8 +12,7 @@ Result<void> CopyVisitor::copy_symlink(const Entry& entry,
                                        const struct stat& stat) {
   // No file system stores a longer one, symlink(2).
   char text[PATH_MAX + 1];
-  ssize_t n =
-      kernel_.readlinkat(entry.source, entry.name(), text, PATH_MAX);
+  ssize_t n = kernel_.readlinkat(entry.source, entry.name(), text, PATH_MAX);
   if (n < 0) {
     return fail(last_error("readlinkat", ""));
   }
@@ -22,8 +21,8 @@ Result<void> CopyVisitor::copy_symlink(const Entry& entry,
   if (kernel_.symlinkat(text, entry.target, entry.name()) != 0) {
     return fail(last_error("symlinkat", ""));
   }
-  TRY(finish({entry.source, entry.name()}, {entry.target, entry.name()},
-             wanted, 0, S_IFLNK, *entry.dir.abilities));
+  TRY(finish({entry.source, entry.name()}, {entry.target, entry.name()}, wanted,
+             0, S_IFLNK, *entry.dir.abilities));
   count(&Tally::symlinks);
   return {};
 }

@@ -11,7 +11,8 @@
 namespace lamina::copy {
 
 Walker::Walker(Walk& walk, std::unique_ptr<Visitor> visitor)
-    : walk_(walk), visitor_(std::move(visitor)) {}
+    : walk_(walk),
+      visitor_(std::move(visitor)) {}
 
 void Walker::start_at(std::shared_ptr<Dir> dir) {
   frames_.push_back({std::move(dir), true, 0, {}, {}});
@@ -154,8 +155,7 @@ void Walker::visit(Frame& frame) {
 void Walker::settle(Frame& frame, const Entry& entry, Result<Visit> visit) {
   resuming_ = false;
   if (!visit) {
-    walk_.errors_.note(entry.dir, entry_.name_view(),
-                       std::move(visit.error()));
+    walk_.errors_.note(entry.dir, entry_.name_view(), std::move(visit.error()));
     return;
   }
   switch (*visit) {

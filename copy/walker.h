@@ -27,10 +27,10 @@ class Walker final : public Task {
  private:
   struct Frame {
     std::shared_ptr<Dir> dir;
-    bool more = false;               // The listing may have more to read.
-    int64_t cookie = 0;              // Where it goes on, if opened anew.
+    bool more = false;                // The listing may have more to read.
+    int64_t cookie = 0;               // Where it goes on, if opened anew.
     std::weak_ptr<const Fd> scanned;  // The descriptor read so far.
-    std::vector<std::string> below;  // Subdirectories listed, not entered.
+    std::vector<std::string> below;   // Subdirectories listed, not entered.
   };
 
   Turn turn();

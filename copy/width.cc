@@ -41,6 +41,8 @@ unsigned best_width(FsKind target, unsigned cpus) {
   return std::clamp(row(target).width, 1U, std::max(1U, cpus));
 }
 
-bool flushes_before_cloning(FsKind kind) { return row(kind).flush_first; }
+bool flushes_before_cloning(FsKind kind) {
+  return row(kind).flush_first;
+}
 
 }  // namespace lamina::copy

@@ -28,7 +28,7 @@ struct XattrEnd {
 // What to leave out, and how ids within values change.
 struct XattrRules {
   Xattrs keep = Xattrs::all;
-  bool label_given = false;  // security.selinux is set by other means.
+  bool label_given = false;        // security.selinux is set by other means.
   const IdMap* uid_map = nullptr;  // For ids in ACLs and capabilities.
   const IdMap* gid_map = nullptr;
 };
@@ -44,7 +44,8 @@ Result<void> map_xattr_ids(const XattrRules& rules, std::string_view name,
 
 class XattrCopier {
  public:
-  explicit XattrCopier(Kernel& kernel) : kernel_(kernel) {}
+  explicit XattrCopier(Kernel& kernel)
+      : kernel_(kernel) {}
 
   // Asked about each attribute that could not be set; returning true forgives.
   using Forgive = std::function<bool(const Error&)>;

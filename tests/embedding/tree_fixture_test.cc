@@ -1,6 +1,5 @@
 // The fixture of docs/embedding.md, as a user of the library would write it. It
 // uses no test support on purpose.
-#include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -9,6 +8,8 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "base/kernel.h"
 #include "base/worker_pool.h"

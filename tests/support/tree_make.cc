@@ -74,6 +74,11 @@ void write_content(int fd, const Node& node) {
   if (node.digest)
     throw SupportError("a digest is not a content");
   const std::uint64_t seed = node.fill.value_or(1);
+  // The size first: xfs allocates ahead of a file that grows by writing, and
+  // those blocks would count as data once they are read.
+  if (node.size && ::ftruncate(fd, static_cast<off_t>(*node.size)) != 0) {
+    throw_errno("ftruncate", node.path);
+  }
   if (node.text)
     write_all(fd, 0, node.text->data(), node.text->size());
   for (const auto& [offset, length] : node.data) {
@@ -81,9 +86,6 @@ void write_content(int fd, const Node& node) {
   }
   if (node.fill && node.data.empty()) {
     write_filling(fd, seed, 0, node.size.value_or(0));
-  }
-  if (node.size && ::ftruncate(fd, static_cast<off_t>(*node.size)) != 0) {
-    throw_errno("ftruncate", node.path);
   }
 }
 
