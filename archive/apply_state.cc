@@ -105,7 +105,7 @@ Result<void> finish_inode(ApplyState& state, copy::MetadataWriter& writer,
   EntryAttributes attributes(state.kernel, entry.xattrs, state.rules, kind,
                              forgive, dropped);
   auto written =
-      writer.write(target, wanted, born_mode, kind, attributes, tally);
+      writer.write({target, kind, born_mode}, wanted, attributes, tally);
   state.counters.add(tally);
   state.dropped_xattrs += dropped;
   return written;

@@ -47,9 +47,9 @@ std::string Directories::path(NodeId id) const {
     parts.push_back(name(id));
   }
   std::string out;
-  for (auto it = parts.rbegin(); it != parts.rend(); ++it) {
+  for (size_t i = parts.size(); i-- > 0;) {
     out += out.empty() ? "" : "/";
-    out += *it;
+    out += parts[i];
   }
   return out;
 }
@@ -155,10 +155,10 @@ Result<SharedFd> Directories::fd(NodeId id) {
          : known != open_index_.end() ? known->second->fd
                                       : SharedFd();
   }
-  for (auto it = missing.rbegin(); it != missing.rend(); ++it) {
-    auto opened = open_child(at->get(), name(*it));
+  for (size_t i = missing.size(); i-- > 0;) {
+    auto opened = open_child(at->get(), name(missing[i]));
     if (!opened) {
-      opened.error().subject = path(*it);
+      opened.error().subject = path(missing[i]);
       return fail(std::move(opened.error()));
     }
     at = std::make_shared<const Fd>(std::move(*opened));

@@ -68,7 +68,9 @@ Result<Bytes> Input::peek(size_t count) {
   while (now_.size() < count) {
     // fetch() overwrites the buffer, so what is in it moves to the stash. The
     // bytes may lie in the stash already, further back.
-    std::memmove(stash_.data(), now_.data(), now_.size());
+    if (!now_.empty()) {
+      std::memmove(stash_.data(), now_.data(), now_.size());
+    }
     if (next_.empty()) {
       now_ = Bytes(stash_).first(now_.size());
       TRY(fetch());

@@ -269,7 +269,9 @@ std::string format_pax_time(const timespec& time) {
   if (seconds < 0 && nanoseconds != 0) {
     seconds += 1;
     nanoseconds = 1'000'000'000 - nanoseconds;
-    out = seconds == 0 ? "-" : "";
+    if (seconds == 0) {
+      out += '-';
+    }
   }
   out += std::to_string(seconds);
   if (nanoseconds != 0) {

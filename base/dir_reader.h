@@ -28,7 +28,7 @@ struct DirEntry {
 
 class Listing {
  public:
-  static constexpr size_t kBytes = 32 * 1024;
+  static constexpr size_t kBytes = size_t{32} * 1024;
 
   // Fills the buffer with the next names of `dir` and starts at the first.
   // Returns false at the end of the directory. `subject` names it in errors.

@@ -70,6 +70,7 @@ bool is_exhaustion(int code);
 #define LAMINA_JOIN(a, b) LAMINA_JOIN_(a, b)
 
 // Declares `decl` with the value of `expr`, or returns its error.
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration cannot have them.
 #define TRY_ASSIGN(decl, expr)                                 \
   auto LAMINA_JOIN(try_value_, __LINE__) = (expr);             \
   if (!LAMINA_JOIN(try_value_, __LINE__)) {                    \
@@ -77,3 +78,4 @@ bool is_exhaustion(int code);
         std::move(LAMINA_JOIN(try_value_, __LINE__).error())); \
   }                                                            \
   decl = std::move(*LAMINA_JOIN(try_value_, __LINE__))
+// NOLINTEND(bugprone-macro-parentheses)

@@ -36,27 +36,27 @@ struct XattrArgs {
 // real one.
 class NewCall {
  public:
-  bool usable() const { return state_.load(relaxed) != kMissing; }
+  bool usable() const { return state_.load(kRelaxed) != State::missing; }
 
   // Notes the outcome of a call; true when the caller should use the older
   // way instead.
   bool missing(long outcome) {
     if (outcome >= 0) {
-      state_.store(kWorks, relaxed);
+      state_.store(State::works, kRelaxed);
       return false;
     }
     if (errno == ENOSYS) {
-      state_.store(kMissing, relaxed);
+      state_.store(State::missing, kRelaxed);
       return true;
     }
     // EPERM could be the object's or the filter's: only the older way tells.
-    return errno == EPERM && state_.load(relaxed) != kWorks;
+    return errno == EPERM && state_.load(kRelaxed) != State::works;
   }
 
  private:
-  static constexpr auto relaxed = std::memory_order_relaxed;
-  enum : int { kUnknown, kWorks, kMissing };
-  std::atomic<int> state_{kUnknown};
+  static constexpr auto kRelaxed = std::memory_order_relaxed;
+  enum class State { unknown, works, missing };
+  std::atomic<State> state_{State::unknown};
 };
 
 // "/proc/self/fd/N/NAME": a name in an open directory, for calls that only take
@@ -238,7 +238,7 @@ class RealKernel final : public Kernel {
 
 Kernel& real_kernel() {
   // Deliberately immortal: threads may outlive static destruction.
-  static RealKernel* const kernel = new RealKernel;
+  static auto* const kernel = new RealKernel;
   return *kernel;
 }
 

@@ -12,7 +12,7 @@ namespace lamina::copy {
 
 namespace {
 
-constexpr size_t kBlockBytes = 128 * 1024;
+constexpr size_t kBlockBytes = size_t{128} * 1024;
 constexpr off_t kStatBlock = 512;  // Of st_blocks, stat(3type).
 
 }  // namespace

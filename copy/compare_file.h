@@ -21,9 +21,9 @@ namespace lamina::copy {
 class FileComparison {
  public:
   // The most a step reads of either.
-  static constexpr size_t kStepBytes = 16 * 1024 * 1024;
+  static constexpr size_t kStepBytes = size_t{16} * 1024 * 1024;
   // A hole in the source that is smaller may be filled: file systems round.
-  static constexpr off_t kHoleBytes = 1024 * 1024;
+  static constexpr off_t kHoleBytes = off_t{1024} * 1024;
 
   // Requires that both files have the same size.
   void begin(Kernel& kernel, int source, int copy,

@@ -100,7 +100,7 @@ Result<bool> CompareVisitor::compare_directories(Dir& dir, Fd source, Fd copy,
     state_.differences.note(
         path, "is not empty, but a mount point that was not to be entered");
   } else if (!skipped && wanted != found) {
-    TRY(note_extra_names(copy, source.get(), path));
+    TRY(note_extra_names(dir, copy, source.get()));
   }
   open.put(dir, Side::source, std::move(source));
   open.put(dir, Side::target, std::move(copy));
@@ -129,8 +129,8 @@ Result<CompareVisitor::Names> CompareVisitor::names_in(int dir) {
 }
 
 // Names that the source lacks. Those that the copy lacks are found one by one.
-Result<void> CompareVisitor::note_extra_names(const Fd& copy, int source,
-                                              const std::string& path) {
+Result<void> CompareVisitor::note_extra_names(const Dir& dir, const Fd& copy,
+                                              int source) {
   Listing listing;
   DirEntry entry;
   for (;;) {
@@ -147,8 +147,7 @@ Result<void> CompareVisitor::note_extra_names(const Fd& copy, int source,
       if (errno != ENOENT) {
         return fail(last_error("fstatat", ""));
       }
-      std::string name(entry.name_view());
-      state_.differences.note(path.empty() ? name : path + "/" + name,
+      state_.differences.note(dir.path_of(entry.name_view()),
                               "is only in the copy");
     }
   }

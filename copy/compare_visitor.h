@@ -73,8 +73,7 @@ class CompareVisitor final : public Visitor {
   Result<Visit> compare_regular(const Entry& entry, const std::string& path,
                                 const struct stat& source,
                                 const struct stat& copy);
-  Result<void> note_extra_names(const Fd& copy, int source,
-                                const std::string& path);
+  Result<void> note_extra_names(const Dir& dir, const Fd& copy, int source);
   void note_missing(const std::string& path, mode_t kind);
 
   Result<std::optional<struct stat>> stat_copy(const Entry& entry);

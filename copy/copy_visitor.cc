@@ -104,13 +104,11 @@ mode_t CopyVisitor::born(mode_t asked) const {
   return asked & ~umask_;
 }
 
-Result<void> CopyVisitor::finish(const InodeEnd& source, const InodeEnd& target,
-                                 const Wanted& wanted, mode_t born_mode,
-                                 mode_t kind, Abilities& abilities) {
+Result<void> CopyVisitor::finish(const InodeEnd& source, const NewInode& target,
+                                 const Wanted& wanted, Abilities& abilities) {
   bool refused = abilities.no_list_xattrs.load(std::memory_order_relaxed);
   bool refused_before = refused;
-  TRY(metadata_.write(source, target, wanted, born_mode, kind, &refused,
-                      tally_));
+  TRY(metadata_.write(source, target, wanted, &refused, tally_));
   if (refused && !refused_before) {
     abilities.no_list_xattrs.store(true, std::memory_order_relaxed);
   }

@@ -52,9 +52,8 @@ class CopyVisitor final : public Visitor {
   Result<struct stat> stat_of(const Entry& entry);
   Result<void> note_newcomer(const Entry& entry, const struct stat& stat);
   mode_t born(mode_t asked) const;
-  Result<void> finish(const InodeEnd& source, const InodeEnd& target,
-                      const Wanted& wanted, mode_t born_mode, mode_t kind,
-                      Abilities& abilities);
+  Result<void> finish(const InodeEnd& source, const NewInode& target,
+                      const Wanted& wanted, Abilities& abilities);
   void count(uint64_t Tally::*what) { ++(tally_.*what); }
 
   // directory.cc

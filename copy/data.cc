@@ -31,14 +31,14 @@ char* CopyBuffer::get() {
   return bytes_.get();
 }
 
-void FileData::begin(Kernel& kernel, int source, int target,
-                     const struct stat& stat, Abilities& abilities,
-                     Sharing sharing, CopyBuffer& buffer) {
+void FileData::begin(Kernel& kernel, const FilePair& files,
+                     Abilities& abilities, Sharing sharing,
+                     CopyBuffer& buffer) {
   *this = FileData();
   kernel_ = &kernel;
-  source_ = source;
-  target_ = target;
-  stat_ = stat;
+  source_ = files.source;
+  target_ = files.target;
+  stat_ = files.stat;
   abilities_ = &abilities;
   sharing_ = sharing;
   buffer_ = &buffer;
@@ -67,6 +67,10 @@ Result<bool> FileData::step() {
     }
     if (exact_ && may_have_holes()) {
       off_t hole = kernel_->lseek(source_, 0, SEEK_HOLE);
+      // lseek(2): EINVAL where holes are unknown, ENXIO where nothing is left.
+      if (hole < 0 && errno != EINVAL && errno != ENXIO) {
+        return fail(last_error("lseek(SEEK_HOLE)", ""));
+      }
       sparse_ = hole >= 0 && hole < stat_.st_size;
     }
     // The size first: xfs allocates ahead of a file that grows by writing, and

@@ -27,7 +27,7 @@ struct Abilities;
 // A reusable buffer for read/write, made on first use.
 class CopyBuffer {
  public:
-  static constexpr size_t kBytes = 256 * 1024;
+  static constexpr size_t kBytes = size_t{256} * 1024;
   char* get();
 
  private:
@@ -37,14 +37,20 @@ class CopyBuffer {
 // How a file's bytes were moved.
 enum class Moved { nothing, cloned, by_range, by_read_write };
 
+// A source as `stat` shows it, and a new, empty target.
+struct FilePair {
+  int source = -1;
+  int target = -1;
+  struct stat stat {};
+};
+
 class FileData {
  public:
   // The most a step moves.
-  static constexpr size_t kStepBytes = 16 * 1024 * 1024;
+  static constexpr size_t kStepBytes = size_t{16} * 1024 * 1024;
 
-  // Begins with a source as `stat` shows it and a new, empty target.
-  void begin(Kernel& kernel, int source, int target, const struct stat& stat,
-             Abilities& abilities, Sharing sharing, CopyBuffer& buffer);
+  void begin(Kernel& kernel, const FilePair& files, Abilities& abilities,
+             Sharing sharing, CopyBuffer& buffer);
 
   // Moves the next bytes; true when all are moved. Fails with ESTALE when the
   // source shrank, grew or was written to meanwhile: a mixture of two states is

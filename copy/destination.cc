@@ -66,7 +66,13 @@ Result<void> Destination::open(const Fd& parent) {
   } else if (errno != EEXIST) {
     return fail(last_error("mkdir", shown_));
   }
-  root_.reset(kernel_->openat(parent.get(), name_.c_str(), kDirectoryFlags, 0));
+  // Without its time of access: an adopted root gets that back too.
+  root_.reset(kernel_->openat(parent.get(), name_.c_str(),
+                              kDirectoryFlags | O_NOATIME, 0));
+  if (!root_.valid() && errno == EPERM) {
+    root_.reset(
+        kernel_->openat(parent.get(), name_.c_str(), kDirectoryFlags, 0));
+  }
   if (!root_.valid()) {
     Error error = last_error("open", shown_);
     if (made_) {
@@ -120,6 +126,9 @@ Result<void> Destination::take_over() {
   // children's. Other attributes an adopted root had are not the source's.
   std::string names(XATTR_LIST_MAX, '\0');
   ssize_t n = kernel_->flistxattr(root_.get(), names.data(), names.size());
+  if (n < 0 && errno != EOPNOTSUPP && errno != ENOSYS) {
+    return fail(last_error("listxattr", shown_));
+  }
   for (ssize_t at = 0; at < n;) {
     const char* name = names.c_str() + at;
     std::string_view view(name);

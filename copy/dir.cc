@@ -23,11 +23,11 @@ std::string Dir::path() const {
   }
   std::string out;
   out.reserve(length);
-  for (auto it = chain.rbegin(); it != chain.rend(); ++it) {
+  for (size_t i = chain.size(); i-- > 0;) {
     if (!out.empty()) {
       out += '/';
     }
-    out += (*it)->name_;
+    out += chain[i]->name_;
   }
   return out;
 }

@@ -72,9 +72,9 @@ Result<void> CopyVisitor::leave(Dir& dir, OpenDirs& open) {
     TRY_ASSIGN(source, open.get(dir, Side::source));
   }
   count(&Tally::directories);
-  auto finished =
-      finish({source ? source->get() : -1, nullptr}, {target->get(), nullptr},
-             wanted, dir.born_mode, S_IFDIR, *dir.abilities);
+  auto finished = finish({source ? source->get() : -1, nullptr},
+                         {{target->get(), nullptr}, S_IFDIR, dir.born_mode},
+                         wanted, *dir.abilities);
   if (!finished && finished.error().subject.empty()) {
     finished.error().subject = dir.path();
   }

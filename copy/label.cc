@@ -19,7 +19,7 @@ class RealLabeller final : public Labeller {
 }  // namespace
 
 Labeller& real_labeller() {
-  static RealLabeller* const labeller = new RealLabeller;
+  static auto* const labeller = new RealLabeller;
   return *labeller;
 }
 

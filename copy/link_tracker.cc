@@ -80,7 +80,7 @@ void LinkTracker::grow() {
 // tombstone is ever needed.
 void LinkTracker::erase(Slot& slot) {
   drop_place(slot);
-  size_t hole = static_cast<size_t>(&slot - slots_.data());
+  auto hole = static_cast<size_t>(&slot - slots_.data());
   slots_[hole] = {};
   for (size_t i = (hole + 1) % slots_.size(); slots_[i].inode != 0;
        i = (i + 1) % slots_.size()) {

@@ -120,17 +120,16 @@ Result<void> MetadataWriter::write_times(const InodeEnd& target,
   return {};
 }
 
-Result<void> MetadataWriter::write(const InodeEnd& target,
+Result<void> MetadataWriter::write(const NewInode& target,
                                    const Wanted& wanted_before,
-                                   mode_t born_mode, mode_t kind,
                                    AttributeSource& attributes, Tally& tally) {
   Wanted wanted = wanted_before;
-  TRY(write_owner(target, wanted, tally));
-  if (kind != S_IFLNK && wanted.mode != born_mode) {
-    TRY(write_mode(target, wanted.mode));
+  TRY(write_owner(target.end, wanted, tally));
+  if (target.kind != S_IFLNK && wanted.mode != target.born_mode) {
+    TRY(write_mode(target.end, wanted.mode));
   }
-  TRY(attributes.write_to(target));
-  return write_times(target, wanted);
+  TRY(attributes.write_to(target.end));
+  return write_times(target.end, wanted);
 }
 
 // The attributes of an inode of the source.
@@ -155,11 +154,10 @@ class CopiedAttributes final : public AttributeSource {
 };
 
 Result<void> MetadataWriter::write(const InodeEnd& source,
-                                   const InodeEnd& target, const Wanted& wanted,
-                                   mode_t born_mode, mode_t kind,
+                                   const NewInode& target, const Wanted& wanted,
                                    bool* list_refused, Tally& tally) {
   CopiedAttributes attributes(*this, source, list_refused, tally);
-  return write(target, wanted, born_mode, kind, attributes, tally);
+  return write(target, wanted, attributes, tally);
 }
 
 }  // namespace lamina::copy

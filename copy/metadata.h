@@ -56,6 +56,13 @@ class AttributeSource {
   virtual Result<void> write_to(const InodeEnd& target) = 0;
 };
 
+// An inode that was made and is to be finished.
+struct NewInode {
+  InodeEnd end;
+  mode_t kind = 0;       // S_IFMT bits.
+  mode_t born_mode = 0;  // What creation really gave, after the umask.
+};
+
 class MetadataWriter {
  public:
   MetadataWriter(Kernel& kernel, const Options& options, const Birth& birth);
@@ -68,19 +75,16 @@ class MetadataWriter {
   // maker needs meanwhile (0700 for directories).
   mode_t birth_mode(const Wanted& wanted, mode_t extra) const;
 
-  // Owner, mode, attributes and times, in this order. `born_mode` is what
-  // creation really gave (after the umask), `kind` the S_IFMT bits. Adds what
-  // was forgiven to `tally`.
-  Result<void> write(const InodeEnd& target, const Wanted& wanted,
-                     mode_t born_mode, mode_t kind, AttributeSource& attributes,
-                     Tally& tally);
+  // Owner, mode, attributes and times, in this order. Adds what was forgiven to
+  // `tally`.
+  Result<void> write(const NewInode& target, const Wanted& wanted,
+                     AttributeSource& attributes, Tally& tally);
 
   // The same with the attributes of an inode of the source. `list_refused` is
   // set when the source's file system has no attributes; where it is set
   // already they are not asked for.
-  Result<void> write(const InodeEnd& source, const InodeEnd& target,
-                     const Wanted& wanted, mode_t born_mode, mode_t kind,
-                     bool* list_refused, Tally& tally);
+  Result<void> write(const InodeEnd& source, const NewInode& target,
+                     const Wanted& wanted, bool* list_refused, Tally& tally);
 
  private:
   Result<void> write_owner(const InodeEnd& target, Wanted& wanted,

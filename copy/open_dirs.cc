@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <utility>
 #include <vector>
 
 #include "base/kernel.h"
@@ -149,11 +150,11 @@ Result<Fd> OpenDirs::reopen(Dir& dir, Side side) {
     start = find(*at->parent(), side);
   }
   Fd held;
-  for (auto it = missing.rbegin(); it != missing.rend(); ++it) {
+  for (size_t i = missing.size(); i-- > 0;) {
     int from = held.valid() ? held.get() : start->get();
-    Fd next(kernel_.openat(from, (*it)->name().c_str(), kOpenFlags, 0));
+    Fd next(kernel_.openat(from, missing[i]->name().c_str(), kOpenFlags, 0));
     if (!next.valid()) {
-      return fail(last_error("openat", (*it)->path()));
+      return fail(last_error("openat", missing[i]->path()));
     }
     held = std::move(next);
   }
@@ -196,11 +197,11 @@ void OpenDirs::reopen_parent(Dir& dir) {
 }
 
 void OpenDirs::forget(Dir& dir) {
-  SharedFd closing[2];  // Closed after the lock is gone.
+  std::vector<SharedFd> closing;  // Closed after the lock is gone.
   std::lock_guard lock(mutex_);
-  for (size_t i = 0; i < 2; ++i) {
-    if (dir.fds_[i]) {
-      closing[i] = std::move(dir.fds_[i]);
+  for (SharedFd& fd : dir.fds_) {
+    if (fd) {
+      closing.push_back(std::exchange(fd, nullptr));
       --open_;
       --open_in_process;
     }

@@ -87,7 +87,7 @@ class Attempts {
   }
 
   Answer holes() {
-    constexpr off_t kFar = 1024 * 1024;
+    constexpr off_t kFar = off_t{1024} * 1024;
     Fd sparse(kernel_.openat(dir_, "sparse", kCreateFlags, 0600));
     if (!sparse.valid() || kernel_.pwrite(sparse.get(), "x", 1, kFar) != 1) {
       return refusal();

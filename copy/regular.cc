@@ -100,7 +100,8 @@ Result<void> CopyVisitor::create_regular(const Entry& entry) {
     TRY(publish(entry, *file_.claimed));
     file_.claimed.reset();
   }
-  file_.data.begin(kernel_, file_.source.get(), file_.target.get(), file_.stat,
+  file_.data.begin(kernel_,
+                   {file_.source.get(), file_.target.get(), file_.stat},
                    *file_.abilities, state_.options.sharing, buffer_);
   return {};
 }
@@ -123,8 +124,9 @@ Result<Visit> CopyVisitor::move_regular() {
 }
 
 Result<void> CopyVisitor::finish_regular() {
-  TRY(finish({file_.source.get(), nullptr}, {file_.target.get(), nullptr},
-             file_.wanted, file_.born_mode, S_IFREG, *file_.abilities));
+  TRY(finish({file_.source.get(), nullptr},
+             {{file_.target.get(), nullptr}, S_IFREG, file_.born_mode},
+             file_.wanted, *file_.abilities));
   TRY(file_.target.close(kernel_, ""));
   count_regular();
   file_.source.reset();

@@ -15,8 +15,9 @@ Result<void> CopyVisitor::copy_special(const Entry& entry,
       0) {
     return fail(last_error(kMakeNode, ""));
   }
-  TRY(finish({entry.source, entry.name()}, {entry.target, entry.name()}, wanted,
-             born(mode), kind, *entry.dir.abilities));
+  TRY(finish({entry.source, entry.name()},
+             {{entry.target, entry.name()}, kind, born(mode)}, wanted,
+             *entry.dir.abilities));
   count(&Tally::specials);
   return {};
 }

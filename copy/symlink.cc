@@ -21,8 +21,9 @@ Result<void> CopyVisitor::copy_symlink(const Entry& entry,
   if (kernel_.symlinkat(text, entry.target, entry.name()) != 0) {
     return fail(last_error("symlinkat", ""));
   }
-  TRY(finish({entry.source, entry.name()}, {entry.target, entry.name()}, wanted,
-             0, S_IFLNK, *entry.dir.abilities));
+  TRY(finish({entry.source, entry.name()},
+             {{entry.target, entry.name()}, S_IFLNK, 0}, wanted,
+             *entry.dir.abilities));
   count(&Tally::symlinks);
   return {};
 }
