@@ -65,7 +65,7 @@ class Dir : public std::enable_shared_from_this<Dir> {
 
   // Guarded by OpenDirs.
   SharedFd fds_[2];
-  std::list<Dir*>::iterator place_{};
+  std::list<std::shared_ptr<Dir>>::iterator place_;
   bool listed_ = false;
   dev_t target_device_ = 0;
   ino_t target_inode_ = 0;

@@ -75,7 +75,7 @@ void OpenDirs::keep(Dir& dir, Side side, SharedFd fd) {
     if (dir.listed_) {
       used_.splice(used_.begin(), used_, dir.place_);
     } else {
-      dir.place_ = used_.insert(used_.begin(), &dir);
+      dir.place_ = used_.insert(used_.begin(), dir.shared_from_this());
       dir.listed_ = true;
     }
   }
@@ -92,7 +92,8 @@ void OpenDirs::shrink() {
   static const size_t budget = process_budget();
   while (open_ > kAlwaysAllowed && open_in_process.load() > budget &&
          used_.size() > kAlwaysAllowed / 2) {
-    Dir& dir = *used_.back();
+    const std::shared_ptr<Dir> held = used_.back();
+    Dir& dir = *held;
     if (!note_target(dir)) {
       return;  // Not to be recognised again: better over the budget.
     }

@@ -57,7 +57,10 @@ class OpenDirs {
 
   Kernel& kernel_;
   std::mutex mutex_;
-  std::list<Dir*> used_;  // The most recently used at the front.
+  // Shares: a directory that is done is opened again when a hard link needs it,
+  // and must not go while it is listed.
+  std::list<std::shared_ptr<Dir>>
+      used_;  // The most recently used at the front.
   size_t open_ = 0;
 };
 

@@ -7,9 +7,12 @@
 #include <cerrno>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/fs_kind.h"
 #include "base/kernel.h"
+#include "base/mounts.h"
+#include "base/path.h"
 #include "copy/walk.h"
 #include "copy/width.h"
 
@@ -126,6 +129,23 @@ class RemoveVisitor final : public Visitor {
   uint64_t removed_ = 0;
 };
 
+// A bind mount of the same file system has the same device, so that only the
+// mount table tells what would be emptied through it.
+Result<void> refuse_mounts(Kernel& kernel, const Fd& root,
+                           std::string_view subject) {
+  auto path = path_of(kernel, root);
+  if (!path) {
+    return {};  // No /proc: the device is all there is to go by.
+  }
+  TRY_ASSIGN(std::vector<Mount> mounts, mounts_below(*path));
+  if (!mounts.empty()) {
+    return fail(make_error(
+        EBUSY, "remove", subject,
+        "'" + escape_name(mounts.front().target) + "' is mounted inside"));
+  }
+  return {};
+}
+
 Result<Fd> open_root(Kernel& kernel, int parent, const std::string& name) {
   Fd fd(kernel.openat(parent, name.c_str(), kDirectoryFlags, 0));
   if (!fd.valid() && errno == EACCES &&
@@ -151,6 +171,7 @@ Result<RemoveReport> remove_children(const Fd& root, std::string_view subject,
     return fail(last_error("fstat", subject));
   }
   state.device = dir->stat.st_dev;
+  TRY(refuse_mounts(kernel, root, subject));
   TRY_ASSIGN(FsKind kind, fs_kind_of(kernel, root, subject));
   unsigned width =
       options.workers != 0 ? options.workers : best_width(kind, usable_cpus());
