@@ -94,6 +94,10 @@ Result<bool> FileData::step() {
     TRY_ASSIGN(Rung rung, move_segment());
     if (rung == Rung::done) {  // The source ends here, whatever was said.
       TRY(finish());
+      if (exact_) {
+        return fail(make_error(ESTALE, "read", "",
+                               "the source ends before its size says"));
+      }
       return true;
     }
   }
