@@ -17,6 +17,9 @@ constexpr int kCreateFlags =
 constexpr uint64_t kChunkBytes = 512 * 1024;
 // Chunks that may wait for a worker; more would hold too many slabs.
 constexpr size_t kWaitingChunks = 6;
+// Files far apart in the archive: their headers alone hold slabs, and a chunk
+// that is not handed on never gives them back.
+constexpr size_t kChunkSlabs = 2;
 
 }  // namespace
 
@@ -71,7 +74,8 @@ void Applier::collect(NewFile file) {
     chunk_ = std::make_unique<FileChunk>(state_);
   }
   chunk_->add(std::move(file));
-  if (chunk_->size() >= state_.options.chunk_entries ||
+  if (chunk_->slabs() >= kChunkSlabs ||
+      chunk_->size() >= state_.options.chunk_entries ||
       chunk_->bytes() >= kChunkBytes) {
     flush();
   }

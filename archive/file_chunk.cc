@@ -63,6 +63,11 @@ void drop_file(Kernel& kernel, const NewFile& file) {
 }
 
 void FileChunk::add(NewFile file) {
+  if (const std::byte* slab = file.entry.slab.memory().data();
+      slab != last_slab_) {
+    last_slab_ = slab;
+    ++slabs_;
+  }
   bytes_ += file.body.bytes.size();
   files_.push_back(std::move(file));
 }

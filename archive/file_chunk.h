@@ -48,6 +48,8 @@ class FileChunk final : public Task {
   void add(NewFile file);
   size_t size() const { return files_.size(); }
   uint64_t bytes() const { return bytes_; }
+  // In how many slabs its entries lie.
+  size_t slabs() const { return slabs_; }
 
   Turn run(Worker& worker) override;
 
@@ -55,6 +57,8 @@ class FileChunk final : public Task {
   ApplyState& state_;
   std::vector<NewFile> files_;
   uint64_t bytes_ = 0;
+  size_t slabs_ = 0;
+  const std::byte* last_slab_ = nullptr;
 };
 
 }  // namespace lamina::archive

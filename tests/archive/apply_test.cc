@@ -283,6 +283,24 @@ TEST_F(Apply, DropsAttributesThatAreNotALayersToSet) {
   EXPECT_EQ(dump().find("overlay"), std::string::npos) << dump();
 }
 
+// Fewer files than a chunk takes, each in a slab of its own: they must not hold
+// every slab while the chunk waits to be filled.
+TEST_F(Apply, EndsWhenSmallFilesLieFarApart) {
+  std::string links;
+  for (int i = 0; i < 2100; ++i) {
+    links += symlink("s" + std::to_string(i), "t");
+  }
+  std::string members;
+  for (int i = 0; i < 40; ++i) {
+    members += file("f" + std::to_string(i), "abc") + links;
+  }
+
+  const auto report = apply(members);
+
+  ASSERT_EQ(error_of(report), "");
+  EXPECT_EQ(report->files, 40U);
+}
+
 TEST_F(Apply, StreamsAFileLargerThanASlab) {
   std::string body(3 * SlabRing::kSlabBytes + 12345, '\0');
   for (size_t i = 0; i < body.size(); ++i) {
