@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the parser's.
 class App;
 }
 

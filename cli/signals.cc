@@ -47,7 +47,8 @@ StopOnSignals::StopOnSignals(std::string left)
 StopOnSignals::~StopOnSignals() {
   if (waiter_.joinable()) {
     ending_ = true;
-    pthread_kill(waiter_.native_handle(), SIGTERM);
+    // It is blocked there, so it only ends sigwait(3).
+    pthread_kill(waiter_.native_handle(), SIGINT);
     waiter_.join();
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }

@@ -8,9 +8,8 @@
 // signals to it.
 #pragma once
 
-#include <signal.h>
-
 #include <atomic>
+#include <csignal>
 #include <stop_token>
 #include <string>
 #include <thread>

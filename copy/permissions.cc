@@ -10,9 +10,11 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/fs_kind.h"
 #include "base/kernel.h"
+#include "base/mounts.h"
 #include "base/worker_pool.h"
 #include "copy/link_tracker.h"
 #include "copy/report.h"
@@ -309,6 +311,7 @@ class Locking {
     // O_NOFOLLOW with O_DIRECTORY: ENOTDIR for a symlink, open(2).
     TRY_ASSIGN(Fd root, first.open_directory(tree_.parent.get(), name));
     TRY(first.look(root, *dir));
+    TRY(refuse_mounts(root));
     TRY(first.change(root, *dir));
     first.end_turn();
     TRY_ASSIGN(FsKind kind, fs_kind_of(kernel_, root, ""));
@@ -320,6 +323,22 @@ class Locking {
     auto walked = walk.run(dir, std::make_unique<PermissionVisitor>(state));
     report_ = {state.files, state.directories, walk.workers_used()};
     return walked;
+  }
+
+  // A bind mount of the same file system has the same device: only the mount
+  // table tells what would be changed through it.
+  Result<void> refuse_mounts(const Fd& root) {
+    auto path = path_of(kernel_, root);
+    if (!path) {
+      return {};  // No /proc: the device is all there is to go by.
+    }
+    TRY_ASSIGN(std::vector<Mount> mounts, mounts_below(*path));
+    if (!mounts.empty()) {
+      return fail(make_error(
+          EBUSY, "chmod", "",
+          "'" + escape_name(mounts.front().target) + "' is mounted inside"));
+    }
+    return {};
   }
 
   const NamePlace& tree_;

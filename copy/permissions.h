@@ -4,8 +4,8 @@
 // Trees of a content-addressed store share inodes, so modes are a contract, and
 // an inode that has a name outside the tree is never chmod-ed. Descriptor-
 // relative throughout; a symlink is neither changed nor followed, dangling or
-// not; devices, fifos and sockets keep their modes. Does not cross into other
-// file systems: a mount inside is an error (EXDEV).
+// not; devices, fifos and sockets keep their modes. A tree with a mount inside
+// is refused (EBUSY, or EXDEV where the mount table cannot be read).
 //
 // Files locked so cannot be written by ordinary users; root still can.
 #pragma once

@@ -281,25 +281,48 @@ TEST(Lock, LeavesNoDescriptorOpen) {
   EXPECT_EQ(test::open_descriptors(), before);
 }
 
-TEST(Lock, DoesNotEnterAnotherFileSystem) {
-  const std::string reason = test::why_not(test::FileSystem::tmpfs);
-  if (!reason.empty()) {
-    GTEST_SKIP() << reason;
+// Each lock() here is refused before its first chmod.
+class LockOfAMount : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string reason = test::why_not(test::FileSystem::tmpfs);
+    if (!reason.empty()) {
+      GTEST_SKIP() << reason;
+    }
+    make_tree(temp_.path(), R"(
+      file t/other        mode=0644
+      dir  t/inner
+      file outside/file   mode=0666)");
   }
-  const TempDir temp;
-  make_tree(temp.path("t"), "dir inner\nfile other mode=0644");
-  const std::string inner = temp.path("t/inner");
-  ASSERT_EQ(::mount("none", inner.c_str(), "tmpfs", 0, ""), 0);
-  make_tree(inner, "file foreign mode=0666");
+  void TearDown() override { ::umount2(inner_.c_str(), MNT_DETACH); }
 
-  auto report = lock(place(temp.path("t")));
-  const std::string mode = mode_of(inner + "/foreign");
-  ::umount2(inner.c_str(), MNT_DETACH);
+  void expect_refused() {
+    auto report = lock(place(temp_.path("t")));
 
-  ASSERT_FALSE(report);
-  EXPECT_EQ(report.error().code, EXDEV);
-  EXPECT_EQ(report.error().subject, "inner");
-  EXPECT_EQ(mode, "0666");
+    ASSERT_FALSE(report);
+    EXPECT_EQ(report.error().message(),
+              "chmod on '" + temp_.path("t") + "': '" + inner_ +
+                  "' is mounted inside: Device or resource busy (EBUSY)");
+    EXPECT_EQ(mode_of(temp_.path("outside/file")), "0666");
+    EXPECT_EQ(mode_of(temp_.path("t/other")), "0644");
+  }
+
+  TempDir temp_;
+  const std::string inner_ = temp_.path("t/inner");
+};
+
+TEST_F(LockOfAMount, RefusesAnotherFileSystemInside) {
+  ASSERT_EQ(::mount("none", inner_.c_str(), "tmpfs", 0, ""), 0);
+
+  expect_refused();
+}
+
+TEST_F(LockOfAMount, RefusesABindMountOfTheSameFileSystem) {
+  ASSERT_EQ(::mount(temp_.path("outside").c_str(), inner_.c_str(), nullptr,
+                    MS_BIND, nullptr),
+            0);
+
+  expect_refused();
 }
 
 TEST(Lock, WorksForAnOrdinaryUserWhoMayNotReadTheirFiles) {
