@@ -60,7 +60,7 @@ packages += libisal
 endif
 
 # g++ 12 sees overlaps in the standard library's own string (its bug 105651).
-warnings := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wold-style-cast \
+warnings  = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wold-style-cast \
             -Wnon-virtual-dtor $(if $(findstring clang,$(CXX)),,-Wno-restrict) \
             $(if $(filter 1,$(STRICT)),-Werror)
 
