@@ -42,6 +42,8 @@ class CopyVisitor final : public Visitor {
     bool created = false;  // Its name stands in the target.
     // Set while further names wait for this one to be made.
     std::optional<InodeKey> claimed;
+    // Set while further names may link to this one, though it may yet fail.
+    std::optional<InodeKey> published;
     FileData data;
   };
 

@@ -34,8 +34,10 @@ Result<int> CopyVisitor::try_link(const Entry& entry, const Place& place) {
       0) {
     return 0;
   }
-  if (errno == EMLINK && state_.options.strictness == Strictness::fall_back) {
-    return EMLINK;
+  // ENOENT: the inode could not be finished, and its name was taken back.
+  if (errno == ENOENT ||
+      (errno == EMLINK && state_.options.strictness == Strictness::fall_back)) {
+    return errno;
   }
   return fail(last_error("linkat", ""));
 }
@@ -50,8 +52,8 @@ Result<Visit> CopyVisitor::link_further(const Entry& entry, InodeKey key,
       count(&Tally::links_recreated);
       return Visit::done;
     }
-    // The inode has all the names its file system gives one (EMLINK): this name
-    // becomes a second inode, and names still to come follow it.
+    // Most often the inode has all the names its file system gives one: this
+    // name becomes a second inode, and names still to come follow it.
     auto renewed = state_.links.renew(key, place);
     if (!renewed) {
       break;

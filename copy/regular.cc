@@ -98,7 +98,7 @@ Result<void> CopyVisitor::create_regular(const Entry& entry) {
   if (file_.claimed) {
     // Further names may be linked from now on: they share all that follows.
     TRY(publish(entry, *file_.claimed));
-    file_.claimed.reset();
+    file_.published = std::exchange(file_.claimed, std::nullopt);
   }
   file_.data.begin(kernel_,
                    {file_.source.get(), file_.target.get(), file_.stat},
@@ -155,8 +155,12 @@ void CopyVisitor::count_regular() {
 // Takes back a file that could not be finished: no half file is ever left. The
 // error that led here is the one to report, so a failure to unlink is not.
 void CopyVisitor::drop_regular(const Entry& entry) {
-  if (file_.claimed) {
-    state_.links.abandon(*file_.claimed);
+  // Names still to come try for themselves, so that the error told is that of
+  // the first name and not of the one that was met first.
+  for (const auto& key : {file_.claimed, file_.published}) {
+    if (key) {
+      state_.links.abandon(*key);
+    }
   }
   if (file_.created) {
     [[maybe_unused]] int ignored =
