@@ -51,7 +51,9 @@ class Dir : public std::enable_shared_from_this<Dir> {
   Abilities* abilities = nullptr;  // Of the source's and target's devices.
   mode_t born_mode = 0;            // Permission bits the target has now.
   bool has_xattrs = false;         // The source has some to be copied.
-  uint32_t newcomers = 0;          // Entries younger than the walk.
+  // Entries younger than the walk. Counted by every thread that has a part of
+  // the directory.
+  std::atomic<uint32_t> newcomers{0};
 
  private:
   friend class OpenDirs;

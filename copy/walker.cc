@@ -115,7 +115,8 @@ void Walker::deactivate() {
 }
 
 bool Walker::fill(Frame& frame) {
-  if (!activate(frame)) {
+  // A directory that was found to grow without end is not read to its end.
+  if (frame.dir->newcomers > Walk::kNewcomers || !activate(frame)) {
     frame.more = false;
     return false;
   }
