@@ -37,6 +37,10 @@ std::string wide_tree() {
 
 class DirCopyError : public Copying {
  protected:
+  // Where the many rounds cost no disk.
+  DirCopyError()
+      : Copying("/dev/shm") {}
+
   // The message of a copy in which all of `plants` fail.
   std::string error_with(const std::vector<Planted>& plants, unsigned width) {
     FaultyKernel kernel;

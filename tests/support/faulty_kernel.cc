@@ -65,6 +65,11 @@ Fault& Fault::gives_at_most(std::size_t bytes) {
 }
 
 Fault& Fault::first(std::function<void()> body) {
+  before_ = [body = std::move(body)](int) { body(); };
+  return *this;
+}
+
+Fault& Fault::first(std::function<void(int)> body) {
   before_ = std::move(body);
   return *this;
 }

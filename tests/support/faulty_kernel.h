@@ -98,8 +98,10 @@ class Fault {
   Fault& returns(long value);
   // Reads, writes and range copies are asked for no more than this.
   Fault& gives_at_most(std::size_t bytes);
-  // Runs before the call, which then goes on as it otherwise would.
+  // Runs before the call, which then goes on as it otherwise would. The second
+  // form is given the call's descriptor.
   Fault& first(std::function<void()> body);
+  Fault& first(std::function<void(int)> body);
   // Runs after a successful call and may change what it shows.
   Fault& shows(std::function<void(struct stat&)> change);
   Fault& shows(std::function<void(struct statfs&)> change);
@@ -116,7 +118,7 @@ class Fault {
   std::optional<int> code_;
   std::optional<long> value_;
   std::optional<std::size_t> limit_;
-  std::function<void()> before_;
+  std::function<void(int)> before_;
   std::function<void(struct stat&)> change_stat_;
   std::function<void(struct statfs&)> change_statfs_;
 };
@@ -199,7 +201,7 @@ class FaultyKernel final : public Kernel {
     std::optional<int> code;
     std::optional<long> value;
     std::size_t limit = std::numeric_limits<std::size_t>::max();
-    std::vector<std::function<void()>> before;
+    std::vector<std::function<void(int)>> before;
     std::function<void(struct stat&)> change_stat;
     std::function<void(struct statfs&)> change_statfs;
   };

@@ -38,7 +38,7 @@ auto FaultyKernel::act(Op op, int fd, const char* name, const char* word,
   const int saved = errno;
   const Verdict verdict = judge({op, path_of(fd, name), word});
   for (const auto& body : verdict.before)
-    body();
+    body(fd);
   errno = saved;
   using Outcome = decltype(real(verdict));
   if (verdict.code) {
