@@ -35,7 +35,7 @@ TEST_F(DirCopyStop, EndsTheCopyAndTakesItBack) {
     const auto report = copy(options);
 
     EXPECT_EQ(error_of(report), "walk on '" + src() +
-                                    "': stopped: Operation canceled "
+                                    "': stopped: Operation cancelled "
                                     "(ECANCELED)");
     EXPECT_FALSE(exists(dst()));
   }
