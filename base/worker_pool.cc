@@ -22,11 +22,33 @@ TaskGroup::TaskGroup(WorkerPool& pool, dev_t device, unsigned width,
 
 TaskGroup::~TaskGroup() {
   std::lock_guard lock(pool_.mutex_);
+  discount_owner();
   pool_.groups_.erase(place_);
+}
+
+void TaskGroup::count_owner() {
+  if (!owner_counted_) {
+    owner_counted_ = true;
+    ++pool_.active_[device_];
+  }
+}
+
+void TaskGroup::discount_owner() {
+  if (std::exchange(owner_counted_, false)) {
+    if (--pool_.active_[device_] == 0) {
+      pool_.active_.erase(device_);
+    }
+    // Its place is free for a helper of another group.
+    pool_.wake_.notify_one();
+  }
 }
 
 void TaskGroup::submit(std::unique_ptr<Task> task) {
   std::lock_guard lock(pool_.mutex_);
+  if (owner_ == Owner::waits) {
+    // Before run(), or helpers would take the place that it comes to fill.
+    count_owner();
+  }
   queue_.push_back(std::move(task));
   ++outstanding_;
   changed_.notify_one();
@@ -86,7 +108,7 @@ unsigned TaskGroup::workers_used() const {
 void TaskGroup::run() {
   std::unique_lock lock(pool_.mutex_);
   Worker worker;
-  ++pool_.active_[device_];
+  count_owner();
   while (outstanding_ > 0) {
     if (queue_.empty()) {
       changed_.wait(lock);
@@ -94,9 +116,7 @@ void TaskGroup::run() {
     }
     pool_.run_task(*this, take(), worker, lock);
   }
-  if (--pool_.active_[device_] == 0) {
-    pool_.active_.erase(device_);
-  }
+  discount_owner();
   if (thrown_) {
     std::exception_ptr thrown = std::exchange(thrown_, nullptr);
     lock.unlock();

@@ -5,8 +5,9 @@
 // small request never waits for a large one; idle pool threads help. Pool
 // threads take work from the groups in turn, one bounded Task::run() at a time,
 // and no more of them work towards one device than the group's width allows,
-// the calling threads counted. With width 1 no thread is ever started, and
-// where a thread cannot be started the calling thread does the work.
+// the calling threads counted from their first submit() on. With width 1 no
+// thread is ever started, and where a thread cannot be started the calling
+// thread does the work.
 //
 // 1. TaskGroup group(pool, device, width);
 // 2. group.submit(std::make_unique<MyTask>(...));
@@ -96,14 +97,17 @@ class TaskGroup {
  private:
   friend class WorkerPool;
 
-  // Requires the pool's mutex and a queue that is not empty.
+  // These require the pool's mutex; take() a queue that is not empty.
   std::unique_ptr<Task> take();
+  void count_owner();
+  void discount_owner();
 
   WorkerPool& pool_;
   const dev_t device_;
   const unsigned width_;
   const Owner owner_;
   // All below is guarded by the pool's mutex.
+  bool owner_counted_ = false;
   std::deque<std::unique_ptr<Task>> queue_;
   size_t outstanding_ = 0;
   unsigned helpers_ = 0;
