@@ -24,4 +24,10 @@ struct Mount {
 // process's mount namespace, in the order of the table.
 Result<std::vector<Mount>> mounts_below(std::string_view path);
 
+// True when a walk of `outer` that crosses mounts would come to the directory
+// `inner` by any way, so also when only a bind mount leads from the one to the
+// other. Both are absolute and without symlinks. Compared by file system and by
+// the place in it, which is all that a walk upwards by ".." cannot see.
+Result<bool> walk_reaches(std::string_view outer, std::string_view inner);
+
 }  // namespace lamina

@@ -24,22 +24,25 @@ namespace {
 // What below the source is a mount, or nothing where that cannot be known.
 struct MountWatch {
   bool known = false;
-  std::string path;
   std::vector<Mount> below;
 
-  void look(Kernel& kernel, const Fd& source) {
-    auto absolute = path_of(kernel, source);
-    if (!absolute) {
-      return;  // No /proc: then listings are not trusted, and all is asked for.
-    }
-    auto mounts = mounts_below(*absolute);
-    if (mounts) {
-      known = true;
-      path = std::move(*absolute);
-      below = std::move(*mounts);
-    }
+  // Fails without /proc: then listings are not trusted, and all is asked for.
+  Result<void> look(Kernel& kernel, const Fd& source) {
+    TRY_ASSIGN(std::string absolute, path_of(kernel, source));
+    TRY_ASSIGN(below, mounts_below(absolute));
+    known = true;
+    return {};
   }
 };
+
+// True when a mount elsewhere makes `inner` a part of `outer`. False also where
+// the table cannot be read: then the walk itself finds out.
+bool reached_by_mounts(Kernel& kernel, const Fd& outer, const Fd& inner) {
+  auto outer_path = path_of(kernel, outer);
+  auto inner_path = path_of(kernel, inner);
+  return outer_path && inner_path &&
+         walk_reaches(*outer_path, *inner_path).value_or(false);
+}
 
 Result<void> check_options(const Options& options, Labeller& labeller) {
   if (options.label && !labeller.enabled()) {
@@ -64,7 +67,7 @@ Result<void> check_options(const Options& options, Labeller& labeller) {
 Result<void> check_apart(Kernel& kernel, const Fd& source,
                          std::string_view shown, const NamePlace& place) {
   TRY_ASSIGN(bool inside, lies_within(kernel, place.parent, source));
-  if (inside) {
+  if (inside || reached_by_mounts(kernel, source, place.parent)) {
     return fail(make_error(EINVAL, "copy", place.shown,
                            "the destination lies inside the source"));
   }
@@ -75,6 +78,10 @@ Result<void> check_apart(Kernel& kernel, const Fd& source,
     if (contains) {
       return fail(make_error(EINVAL, "copy", shown,
                              "the source lies inside the destination"));
+    }
+    if (reached_by_mounts(kernel, source, existing)) {
+      return fail(make_error(EINVAL, "copy", place.shown,
+                             "the destination lies inside the source"));
     }
   }
   return {};
@@ -126,16 +133,19 @@ class Copy {
                          std::string_view shown) {
     auto root = std::make_shared<Dir>(nullptr, "");
     MountWatch before;
-    before.look(kernel_, source);
+    [[maybe_unused]] auto unknown = before.look(kernel_, source);
     state_.listings_trusted = before.known && before.below.empty();
     TRY(fill_state(destination, source, shown, *root));
     auto walked = walk(destination, source, shown, std::move(root));
     if (!walked) {
       return walked;
     }
+    if (!before.known) {
+      return {};
+    }
     MountWatch after;
-    after.look(kernel_, source);
-    if (before.known && (!after.known || before.below != after.below)) {
+    TRY(after.look(kernel_, source));
+    if (before.below != after.below) {
       return fail(make_error(ESTALE, "copy", shown,
                              "mounts below the source changed meanwhile"));
     }

@@ -116,5 +116,31 @@ TEST_F(MountsBelow, AreEqualWhenNothingChanged) {
   EXPECT_EQ(mounts_below(temp_.path("a")), before);
 }
 
+using WalkReaches = MountsBelow;
+
+TEST_F(WalkReaches, WhatLiesBelowIt) {
+  EXPECT_TRUE(walk_reaches(temp_.path("a"), temp_.path("a")).value());
+  EXPECT_TRUE(walk_reaches(temp_.path("a"), temp_.path("a/b/c")).value());
+  EXPECT_TRUE(walk_reaches("/", temp_.path("a")).value());
+  EXPECT_FALSE(walk_reaches(temp_.path("a/b"), temp_.path("a")).value());
+  EXPECT_FALSE(walk_reaches(temp_.path("a/b"), temp_.path("a/bc")).value());
+}
+
+TEST_F(WalkReaches, WhatABindMountShowsElsewhere) {
+  const MountAt at = MountAt::bind(temp_.path("a/b"), temp_.path("a/bc"));
+
+  EXPECT_TRUE(walk_reaches(temp_.path("a/b"), temp_.path("a/bc/c")).value());
+  EXPECT_TRUE(walk_reaches(temp_.path("a/bc"), temp_.path("a/b/c")).value());
+  EXPECT_FALSE(walk_reaches(temp_.path("a/b/c"), temp_.path("a/bc")).value());
+}
+
+TEST_F(WalkReaches, WhatIsMountedInsideIt) {
+  const MountAt inside = MountAt::memory(temp_.path("a/b"));
+  const MountAt outside = MountAt::bind(temp_.path("a/b"), temp_.path("a/bc"));
+
+  EXPECT_TRUE(walk_reaches(temp_.path("a"), temp_.path("a/bc")).value());
+  EXPECT_FALSE(walk_reaches(temp_.path("a/bc"), temp_.path("a/f")).value());
+}
+
 }  // namespace
 }  // namespace lamina
