@@ -99,7 +99,7 @@ test_sources := $(filter-out tests/fuzz/% tests/tools/%,\
 support      := $(filter tests/support/%,$(test_sources))
 tool_sources := $(sort $(wildcard tests/tools/*.cc))
 fuzz_sources := $(sort $(wildcard tests/fuzz/*_fuzz.cc))
-bench_sources := $(sort $(wildcard bench/*.cc))
+bench_sources := $(sort $(wildcard bench/*_bench.cc))
 
 objects_of = $(patsubst %.cc,$(build)/%.o,$(1))
 library    := $(build)/liblamina.a
@@ -121,6 +121,11 @@ $(benchmarks): $(build)/%: $(build)/%.o $(library)
 $(fuzzers): build/fuzz/%: build/fuzz/tests/fuzz/%.o \
             build/fuzz/libsupport.a build/fuzz/liblamina.a
 
+# Half of what `lamina --version` takes is the loader binding libstdc++'s
+# symbols. Not where a sanitizer brings a runtime of its own.
+ifneq ($(filter release debug,$(CONFIG)),)
+$(build)/lamina: private extra_libs = -static-libstdc++ -static-libgcc
+endif
 $(unit_tests): private extra_libs = $(main_libs) $(test_libs)
 $(benchmarks): private extra_libs = $(bench_libs)
 $(fuzzers): private extra_libs = -fsanitize=fuzzer $(test_libs)

@@ -48,7 +48,8 @@ TEST_F(Apply, GivesTheSameTreeAtAnyNumberOfWorkers) {
   std::string members = directory(".");
   for (int i = 0; i < 500; ++i) {
     const std::string dir = "d" + std::to_string(i % 7);
-    members += file(dir + "/f" + std::to_string(i), std::string(i * 17, 'x'));
+    members += file(dir + "/f" + std::to_string(i),
+                    std::string(static_cast<size_t>(i) * 17, 'x'));
     const int other = i / 2;
     members +=
         hard_link("l" + std::to_string(i), "d" + std::to_string(other % 7) +
