@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "cli/command.h"
 #include "cli/copy_request.h"
+#include "cli/progress.h"
 #include "cli/signals.h"
 #include "copy/remove_tree.h"
 
@@ -72,11 +73,20 @@ class RemoveCommand final : public Command {
     copy::RemoveOptions options;
     options.workers = workers_;
     options.stop = signals.token();
-    auto removed = copy::remove_tree(place.parent, place.name, options);
+    auto removed = remove(place, options);
     if (!removed) {
       return fail(explain(std::move(removed.error()), place, signals));
     }
     return {};
+  }
+
+  // The bar is gone when this returns, so that an error has its line alone.
+  static Result<copy::RemoveReport> remove(const NamePlace& place,
+                                           copy::RemoveOptions& options) {
+    copy::Progress progress;
+    options.progress = &progress;
+    ProgressBar bar("removing", progress, nullptr);
+    return copy::remove_tree(place.parent, place.name, options);
   }
 
   // Says the path as it was given, and which signal stopped the removal.

@@ -13,6 +13,7 @@
 #include "base/kernel.h"
 #include "base/mounts.h"
 #include "base/path.h"
+#include "copy/report.h"
 #include "copy/walk.h"
 #include "copy/width.h"
 
@@ -25,6 +26,7 @@ constexpr int kDirectoryFlags =
 
 struct RemoveState {
   Kernel& kernel;
+  Progress* progress = nullptr;
   dev_t device = 0;
   std::atomic<uint64_t> removed{0};
 };
@@ -39,7 +41,12 @@ class RemoveVisitor final : public Visitor {
     return std::make_unique<RemoveVisitor>(state_);
   }
   void begin_turn(const Worker& /*worker*/) override {}
-  void end_turn() override { state_.removed += std::exchange(removed_, 0); }
+  void end_turn() override {
+    if (state_.progress != nullptr) {
+      state_.progress->entries += removed_;
+    }
+    state_.removed += std::exchange(removed_, 0);
+  }
 
   Result<bool> enter(Dir& dir, int parent, int /*target*/,
                      OpenDirs& open) override {
@@ -165,7 +172,7 @@ Result<RemoveReport> remove_children(const Fd& root, std::string_view subject,
   Kernel& kernel = options.kernel != nullptr ? *options.kernel : real_kernel();
   WorkerPool& pool =
       options.pool != nullptr ? *options.pool : WorkerPool::shared();
-  RemoveState state{kernel};
+  RemoveState state{kernel, options.progress};
   auto dir = std::make_shared<Dir>(nullptr, "");
   if (kernel.fstat(root.get(), &dir->stat) != 0) {
     return fail(last_error("fstat", subject));

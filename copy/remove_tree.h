@@ -23,10 +23,14 @@ class WorkerPool;
 
 namespace lamina::copy {
 
+struct Progress;
+
 struct RemoveOptions {
   // 0: as for a copy (copy/width.h).
   unsigned workers = 0;
   std::stop_token stop;
+  // Names removed so far; the caller's, which outlives the call.
+  Progress* progress = nullptr;
   Kernel* kernel = nullptr;  // Seams; null for the real ones.
   WorkerPool* pool = nullptr;
 };

@@ -3,6 +3,7 @@
 
 scenarios() {
     echo "terminal_shows_a_bar"
+    echo "long_removal_shows_a_bar"
     echo "short_copy_shows_none"
     echo "pipe_shows_none"
     echo "json_on_a_terminal_is_still_json"
@@ -33,6 +34,15 @@ terminal_shows_a_bar() {
         awk '{ if (length > most) most = length } END { print most }')
     [ "$widest" -le 80 ] || fail "wider than the terminal: $widest"
     note "$updates updates, widest $widest columns"
+}
+
+long_removal_shows_a_bar() {
+    tree many "$T/old" 200 100
+    on_terminal "strace -f -qq -o /dev/null -e trace=unlinkat \
+-e inject=unlinkat:delay_enter=10000 '$LAMINA' remove --workers 1 '$T/old'"
+    [ ! -e "$T/old" ] || fail "it is still there"
+    tr '\r' '\n' <"$T/screen" | grep -q '^removing  [0-9,]* entries' ||
+        fail "no bar: $(cat -v "$T/screen")"
 }
 
 short_copy_shows_none() {
