@@ -82,6 +82,10 @@ class Root {
   struct stat stat_ {};
 };
 
+Error stopped() {
+  return make_error(ECANCELED, "apply", "", "stopped");
+}
+
 class Apply {
  public:
   Apply(const ApplyOptions& options, Kernel& kernel, WorkerPool& pool)
@@ -91,16 +95,22 @@ class Apply {
         state_(options, kernel) {}
 
   Result<ApplyReport> run(Source& source, const NamePlace& place) {
+    const auto begun = std::chrono::steady_clock::now();
     TRY(root_.open(kernel_, place));
     auto applied = apply(source, place);
     if (applied) {
+      applied->seconds = std::chrono::steady_clock::now() - begun;
       return applied;
     }
     Error error = std::move(applied.error());
-    if (auto undone = root_.undo(pool_); !undone) {
-      error.text += " (what was made stays: " + undone.error().message() + ")";
+    bool kept = options_.leftovers == copy::Leftovers::kept;
+    if (!kept) {
+      if (auto undone = root_.undo(pool_); !undone) {
+        error.text +=
+            " (what was made stays: " + undone.error().message() + ")";
+      }
     }
-    if (!root_.was_empty()) {
+    if (kept || !root_.was_empty()) {
       error.text += error.text.empty() ? "" : " ";
       error.text +=
           "(" + std::to_string(entries_) + " entries were applied and stay)";
@@ -128,9 +138,12 @@ class Apply {
     auto read = read_all(source, ring, applier, group);
     entries_ = applier.report().entries;
     if (!read) {
-      if (!root_.was_empty()) {
+      if (!root_.was_empty() || options_.leftovers == copy::Leftovers::kept) {
         // What was applied is to look as finished as it can.
         [[maybe_unused]] auto finished = applier.finish_directories();
+        if (!applier.root_named()) {
+          [[maybe_unused]] auto settled = root_.settle(kernel_, place.shown);
+        }
       }
       return fail(std::move(read.error()));
     }
@@ -149,12 +162,20 @@ class Apply {
     decoding.window_log = options_.window_log;
     decoding.max_bytes = options_.max_bytes;
     decoding.max_ratio = options_.max_ratio;
+    decoding.bytes_in = options_.bytes_in;
     DecodeStream stream(source, ring, decoding);
-    read_entries(stream, applier);
+    {
+      // The reader may wait for a sender that is silent.
+      std::stop_callback on_stop(options_.stop, [&] {
+        source.cancel();
+        ring.cancel();
+      });
+      read_entries(stream, applier);
+    }
     applier.flush();
     group.run();
     if (auto error = state_.failure.get()) {
-      return fail(std::move(*error));
+      return fail(error->code == ECANCELED ? stopped() : std::move(*error));
     }
     TRY_ASSIGN(DecodeSummary summary, stream.finish());
     TRY(check_digests(summary));
@@ -168,14 +189,10 @@ class Apply {
     TarReader reader(stream, limits);
     while (!state_.failure.any()) {
       if (options_.stop.stop_requested()) {
-        state_.failure.note(reader.entries(),
-                            make_error(ECANCELED, "apply", "", "stopped"));
+        state_.failure.note(reader.entries(), stopped());
         return;
       }
       auto entry = reader.next();
-      if (options_.bytes_in != nullptr) {
-        options_.bytes_in->store(stream.bytes_in(), std::memory_order_relaxed);
-      }
       if (!entry) {
         state_.failure.note(reader.entries(), std::move(entry.error()));
         return;

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -46,6 +47,8 @@ struct ApplyOptions {
   // a layer; they are dropped and counted.
   copy::Xattrs xattrs = copy::Xattrs::image;
   copy::Loss loss = copy::Loss::refused;
+  // What a failed apply leaves in a root that it made or found empty.
+  copy::Leftovers leftovers = copy::Leftovers::removed;
   // Leading components of every name to be left out; names with fewer are
   // skipped.
   unsigned strip = 0;
@@ -67,7 +70,8 @@ struct ApplyOptions {
 
   // Control.
   std::stop_token stop;
-  std::atomic<uint64_t>* bytes_in = nullptr;  // Counted up; may be null.
+  // Counted up by the bytes of the layer that were used; may be null.
+  std::atomic<uint64_t>* bytes_in = nullptr;
 
   // Seams; null for the real ones.
   Kernel* kernel = nullptr;
@@ -95,6 +99,7 @@ struct ApplyReport {
   Digest diff_id;
   Digest digest;
   unsigned workers = 1;
+  std::chrono::duration<double> seconds{0};
 };
 
 // Applies the layer that `source` holds to `root`, which is made if it is

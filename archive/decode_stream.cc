@@ -106,6 +106,7 @@ Result<std::optional<Slice>> DecodeStream::decode() {
   } else {
     TRY_ASSIGN(slice, decode_slab());
   }
+  show_progress();
   if (slice) {
     bytes_out_ += slice->bytes.size();
     TRY(check_limits());
@@ -127,6 +128,14 @@ Result<std::optional<Slice>> DecodeStream::decode_slab() {
   }
   Bytes bytes = slab.memory().first(got);
   return Slice{.slab = std::move(slab), .bytes = bytes};
+}
+
+void DecodeStream::show_progress() {
+  uint64_t used = input_.consumed();
+  if (options_.bytes_in != nullptr && used != shown_) {
+    options_.bytes_in->fetch_add(used - shown_, std::memory_order_relaxed);
+    shown_ = used;
+  }
 }
 
 Result<void> DecodeStream::check_limits() const {

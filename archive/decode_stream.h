@@ -18,6 +18,7 @@
 // A plain tar of a MemorySource is not copied: its slices point into it.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -54,6 +55,8 @@ struct DecodeOptions {
 
   // --- How.
   Helpers helpers = Helpers::threads;
+  // Counted up by the bytes of the blob that were used; may be null.
+  std::atomic<uint64_t>* bytes_in = nullptr;
 };
 
 // What is known at the end of a blob.
@@ -87,6 +90,7 @@ class DecodeStream final : public SliceStream {
   Result<void> start();
   Result<std::optional<Slice>> decode_slab();
   Result<void> check_limits() const;
+  void show_progress();
   void work();
 
   Source& source_;
@@ -100,6 +104,7 @@ class DecodeStream final : public SliceStream {
   std::optional<MemorySlices> memory_;
   bool started_ = false;
   uint64_t bytes_out_ = 0;
+  uint64_t shown_ = 0;  // Of the bytes used.
 
   std::optional<HashQueue> diff_id_;
 

@@ -1,6 +1,7 @@
 #include "archive/zstd.h"
 
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <cstddef>
 #include <new>
@@ -18,6 +19,7 @@ class ZstdDecoder final : public Decoder {
  public:
   ZstdDecoder(Input& input, int window_log)
       : input_(input),
+        window_log_(window_log),
         context_(ZSTD_createDCtx()) {
     if (context_ == nullptr) {
       throw std::bad_alloc();
@@ -37,6 +39,7 @@ class ZstdDecoder final : public Decoder {
   };
 
   Input& input_;
+  const int window_log_;
   std::unique_ptr<ZSTD_DCtx, Free> context_;
   std::string refused_;
   // What the library still wants of the frame it is in; 0 between frames.
@@ -56,6 +59,11 @@ Result<size_t> ZstdDecoder::read(MutableBytes out) {
     ZSTD_inBuffer from = {.src = in.data(), .size = in.size(), .pos = 0};
     const size_t before = to.pos;
     size_t result = ZSTD_decompressStream(context_.get(), &to, &from);
+    if (ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge) {
+      return fail(malformed("a frame's window is larger than the " +
+                            std::to_string(uint64_t{1} << window_log_) +
+                            " bytes allowed"));
+    }
     if (ZSTD_isError(result) != 0) {
       return fail(malformed(ZSTD_getErrorName(result)));
     }

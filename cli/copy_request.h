@@ -29,13 +29,7 @@ struct CopyWords {
   bool keep_partial = false;
 };
 
-// What a number of workers may be at most.
-inline constexpr unsigned kMostWorkers = 1024;
-
 // The options of the copy, or one escaped line that says which word is wrong.
 tl::expected<copy::Options, std::string> parse_copy(const CopyWords& words);
-
-// A number of workers, 1 to kMostWorkers; "" is 0, the measured best.
-tl::expected<unsigned, std::string> parse_workers(const std::string& word);
 
 }  // namespace lamina::cli

@@ -54,6 +54,12 @@ std::string rate(const ProgressState& state) {
   if (state.seconds <= 0) {
     return "";
   }
+  if (state.measure == Measure::bytes) {
+    return "  " +
+           human_bytes(static_cast<uint64_t>(static_cast<double>(state.bytes) /
+                                             state.seconds)) +
+           "/s";
+  }
   auto per_second = [&state](uint64_t amount) {
     return static_cast<uint64_t>(static_cast<double>(amount) / state.seconds);
   };
@@ -67,35 +73,39 @@ std::string rate(const ProgressState& state) {
 }  // namespace
 
 std::string progress_line(const ProgressState& state, unsigned columns) {
+  const bool bytes = state.measure == Measure::bytes;
+  const uint64_t done = bytes ? state.bytes : state.entries;
+  auto amount = [bytes](uint64_t value) {
+    return bytes ? human_bytes(value) : with_commas(value);
+  };
   if (state.total == 0) {
-    std::string line = std::string(state.verb) + "  " +
-                       with_commas(state.entries) + " entries" + rate(state);
+    std::string line = std::string(state.verb) + "  " + amount(done) +
+                       (bytes ? "" : " entries") + rate(state);
     return line.substr(0, columns);
   }
   // The tree may grow after it was counted.
-  uint64_t total = std::max(state.total, state.entries);
-  double share =
-      static_cast<double>(state.entries) / static_cast<double>(total);
+  uint64_t total = std::max(state.total, done);
+  double share = static_cast<double>(done) / static_cast<double>(total);
   std::array<char, 16> percent{};
   std::snprintf(percent.data(), percent.size(), " %3d%% ",
                 static_cast<int>(share * 100));
   std::string before = std::string(state.verb) + percent.data();
-  std::string after = " " + with_commas(state.entries) + " of " +
-                      with_commas(total) + rate(state);
+  std::string after = " " + amount(done) + " of " + amount(total) + rate(state);
   std::string bar;
   size_t taken = before.size() + after.size() + 2;
   if (taken + 4 <= columns) {
     size_t width = std::min<size_t>(columns - taken, kWidestBar);
-    auto done = static_cast<size_t>(share * static_cast<double>(width));
-    bar = "[" + std::string(done, '#') + std::string(width - done, '.') + "]";
+    auto full = static_cast<size_t>(share * static_cast<double>(width));
+    bar = "[" + std::string(full, '#') + std::string(width - full, '.') + "]";
   }
   return (before + bar + after).substr(0, columns);
 }
 
 ProgressBar::ProgressBar(std::string verb, const copy::Progress& progress,
-                         Total total)
+                         Total total, Measure measure)
     : verb_(std::move(verb)),
-      progress_(progress) {
+      progress_(progress),
+      measure_(measure) {
   if (::isatty(STDERR_FILENO) != 1) {
     return;
   }
@@ -122,8 +132,12 @@ void ProgressBar::draw(const std::stop_token& stop) {
   }
   do {
     std::chrono::duration<double> since = Clock::now() - begun;
-    ProgressState state{verb_, progress_.entries.load(), progress_.bytes.load(),
-                        total_.load(), since.count()};
+    ProgressState state{verb_,
+                        progress_.entries.load(),
+                        progress_.bytes.load(),
+                        total_.load(),
+                        since.count(),
+                        measure_};
     // The last column stays free: some terminals wrap when it is written.
     write_terminal("\r" + progress_line(state, terminal_columns() - 1) +
                    "\x1b[K");

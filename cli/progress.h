@@ -15,13 +15,17 @@
 
 namespace lamina::cli {
 
+// What the work is measured in.
+enum class Measure { entries, bytes };
+
 // One drawing of the bar.
 struct ProgressState {
   std::string_view verb;  // "copying"
   uint64_t entries = 0;
   uint64_t bytes = 0;
-  uint64_t total = 0;  // Of entries; 0 while unknown.
+  uint64_t total = 0;  // Of what it is measured in; 0 while unknown.
   double seconds = 0;  // Since the work began.
+  Measure measure = Measure::entries;
 };
 
 // The line to draw, at most `columns` wide, without control characters.
@@ -29,12 +33,13 @@ std::string progress_line(const ProgressState& state, unsigned columns);
 
 class ProgressBar {
  public:
-  // Finds out how many entries there are to come, 0 for nobody knows. Called
-  // once, on a thread of its own, when the work has not ended soon.
+  // Finds out how much there is to come, 0 for nobody knows. Called once, on a
+  // thread of its own, when the work has not ended soon.
   using Total = std::function<uint64_t(std::stop_token)>;
 
   // `progress` must outlive this.
-  ProgressBar(std::string verb, const copy::Progress& progress, Total total);
+  ProgressBar(std::string verb, const copy::Progress& progress, Total total,
+              Measure measure = Measure::entries);
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
   ~ProgressBar() = default;  // The threads are asked to stop and joined.
@@ -45,6 +50,7 @@ class ProgressBar {
 
   const std::string verb_;
   const copy::Progress& progress_;
+  const Measure measure_;
   std::atomic<uint64_t> total_{0};
   std::jthread counter_;
   std::jthread drawer_;

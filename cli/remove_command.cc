@@ -8,9 +8,9 @@
 #include "base/kernel.h"
 #include "base/path.h"
 #include "cli/command.h"
-#include "cli/copy_request.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
+#include "cli/words.h"
 #include "copy/remove_tree.h"
 
 namespace lamina::cli {

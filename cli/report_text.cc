@@ -17,13 +17,24 @@ std::string number(const char* format, double value) {
   return text.data();
 }
 
-std::string line(std::string_view name, std::string_view value) {
+std::string files(const Report& report) {
+  uint64_t all = report.reflinked + report.linked + report.copied_by_range +
+                 report.copied_by_read_write + report.empty_files;
+  return made_how(all, {{report.reflinked, "reflinked"},
+                        {report.linked, "linked to SRC"},
+                        {report.copied_by_range, "copied by the kernel"},
+                        {report.copied_by_read_write, "read and written"},
+                        {report.empty_files, "empty"}});
+}
+
+}  // namespace
+
+std::string report_line(std::string_view name, std::string_view value) {
   std::string out = "  " + std::string(name);
   out.append(out.size() < 18 ? 18 - out.size() : 1, ' ');
   return out + std::string(value) + "\n";
 }
 
-// "12 (10 reflinked, 2 empty)".
 std::string made_how(
     uint64_t all,
     const std::vector<std::pair<uint64_t, std::string_view>>& ways) {
@@ -37,31 +48,24 @@ std::string made_how(
   return with_commas(all) + (how.empty() ? "" : " (" + how + ")");
 }
 
-std::string files(const Report& report) {
-  uint64_t all = report.reflinked + report.linked + report.copied_by_range +
-                 report.copied_by_read_write + report.empty_files;
-  return made_how(all, {{report.reflinked, "reflinked"},
-                        {report.linked, "linked to SRC"},
-                        {report.copied_by_range, "copied by the kernel"},
-                        {report.copied_by_read_write, "read and written"},
-                        {report.empty_files, "empty"}});
-}
-
-std::string forgiven(const Report& report) {
+std::string forgiven_text(const Report& report) {
   uint64_t all = report.forgiven_owners + report.forgiven_xattrs +
                  report.forgiven_specials + report.forgiven_modes;
   if (all == 0) {
     return "";
   }
-  return line("forgiven",
-              made_how(all, {{report.forgiven_owners, "owners"},
-                             {report.forgiven_xattrs, "attributes"},
-                             {report.forgiven_specials, "devices"},
-                             {report.forgiven_modes, "set-id bits"}})) +
-         line("  the first", report.first_forgiven);
+  return report_line("forgiven",
+                     made_how(all, {{report.forgiven_owners, "owners"},
+                                    {report.forgiven_xattrs, "attributes"},
+                                    {report.forgiven_specials, "devices"},
+                                    {report.forgiven_modes, "set-id bits"}})) +
+         report_line("  the first", report.first_forgiven);
 }
 
-}  // namespace
+std::string time_text(double seconds, unsigned workers) {
+  return number("%.3f s", seconds) + " with " + std::to_string(workers) +
+         (workers == 1 ? " worker" : " workers");
+}
 
 std::string with_commas(uint64_t value) {
   std::string out = std::to_string(value);
@@ -88,30 +92,31 @@ std::string human_bytes(uint64_t bytes) {
 
 std::string report_text(const Report& report,
                         std::optional<uint64_t> verified) {
-  std::string out = line("directories", with_commas(report.directories)) +
-                    line("files", files(report));
+  std::string out =
+      report_line("directories", with_commas(report.directories)) +
+      report_line("files", files(report));
   if (report.links_recreated != 0) {
-    out += line("hard links", with_commas(report.links_recreated));
+    out += report_line("hard links", with_commas(report.links_recreated));
   }
   if (report.symlinks != 0) {
-    out += line("symlinks", with_commas(report.symlinks));
+    out += report_line("symlinks", with_commas(report.symlinks));
   }
   if (report.specials != 0) {
-    out += line("special files", with_commas(report.specials));
+    out += report_line("special files", with_commas(report.specials));
   }
   if (report.link_fallbacks != 0) {
-    out += line("not linkable",
-                with_commas(report.link_fallbacks) + " copied instead");
+    out += report_line("not linkable",
+                       with_commas(report.link_fallbacks) + " copied instead");
   }
-  out += line("bytes", human_bytes(report.bytes_logical) + ", " +
-                           human_bytes(report.bytes_written) + " written");
-  out += forgiven(report);
+  out +=
+      report_line("bytes", human_bytes(report.bytes_logical) + ", " +
+                               human_bytes(report.bytes_written) + " written");
+  out += forgiven_text(report);
   if (verified) {
-    out += line("verified", with_commas(*verified) + ", all as in the source");
+    out += report_line("verified",
+                       with_commas(*verified) + ", all as in the source");
   }
-  out += line("time", number("%.3f s", report.seconds.count()) + " with " +
-                          std::to_string(report.workers) +
-                          (report.workers == 1 ? " worker" : " workers"));
+  out += report_line("time", time_text(report.seconds.count(), report.workers));
   return out;
 }
 

@@ -3,7 +3,7 @@
 
 _lamina() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-    local command=${COMP_WORDS[1]} words=
+    local command=${COMP_WORDS[1]} words= kind=-d
 
     # Behind "=" and ":" bash begins a new word.
     if [[ $cur == = ]]; then
@@ -14,19 +14,28 @@ _lamina() {
 
     COMPREPLY=()
     if [[ $COMP_CWORD -eq 1 ]]; then
-        words='copy remove lock unlock probe --help --version'
+        words='copy apply remove lock unlock probe --help --version'
     else
         case $prev in
         --mode) words='auto reflink hardlink content' ;;
         --xattrs) words='all image none' ;;
         --owner) words='keep mapped none' ;;
-        --uid-map | --gid-map | --label | --workers) return ;;
+        --whiteouts) words='remove overlay keep none' ;;
+        --uid-map | --gid-map | --label | --workers | --expect-diff-id | \
+            --expect-digest | --strip | --max-size | --max-entries | \
+            --max-ratio | --max-window) return ;;
         *)
             [[ $cur == -* ]] && case $command in
             copy)
                 words='--mode --xattrs --owner --uid-map --gid-map --label
                     --one-file-system --workers --strict --best-effort
                     --keep-partial --verify --json --help'
+                ;;
+            apply)
+                words='--whiteouts --expect-diff-id --expect-digest --strip
+                    --owner --uid-map --gid-map --xattrs --best-effort
+                    --max-size --max-entries --max-ratio --max-window
+                    --workers --keep-partial --json --help'
                 ;;
             remove) words='--workers --help' ;;
             lock | unlock) words='--help' ;;
@@ -39,7 +48,8 @@ _lamina() {
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
     else
         compopt -o filenames 2>/dev/null
-        mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+        [[ $command == apply ]] && kind=-f
+        mapfile -t COMPREPLY < <(compgen "$kind" -- "$cur")
     fi
 }
 

@@ -97,14 +97,6 @@ TEST(CopyRequest, RefusesMapsThatAreNone) {
   }
 }
 
-TEST(CopyRequest, RefusesNumbersOfWorkersThatAreNone) {
-  for (const char* number :
-       {"0", "-1", "+1", "1x", "0x1", " 1", "1025", "99999999999999999999"}) {
-    EXPECT_FALSE(parse_workers(number)) << number;
-  }
-  EXPECT_EQ(parse_workers("1024").value_or(0), kMostWorkers);
-}
-
 TEST(CopyRequest, RefusesContradictions) {
   CopyWords given = words();
   given.strict = true;

@@ -27,6 +27,20 @@ TEST(ProgressLine, ShowsEntriesAloneWhileTheTotalIsUnknown) {
             "locking  500 entries  250/s");
 }
 
+TEST(ProgressLine, ShowsShareAndRateOfBytes) {
+  EXPECT_EQ(progress_line({"applying", 0, 10 * 1024 * 1024, 40 * 1024 * 1024,
+                           2.0, Measure::bytes},
+                          79),
+            "applying  25% [#######.......................] 10.0 MiB of 40.0 "
+            "MiB  5.0 MiB/s");
+}
+
+TEST(ProgressLine, ShowsBytesAloneWhileTheTotalIsUnknown) {
+  EXPECT_EQ(
+      progress_line({"applying", 0, 3 * 1024, 0, 2.0, Measure::bytes}, 79),
+      "applying  3.0 KiB  1.5 KiB/s");
+}
+
 TEST(ProgressLine, IsNeverWiderThanTheTerminalNorOver100Percent) {
   for (unsigned columns = 0; columns < 200; ++columns) {
     const std::string line = progress_line(
