@@ -34,9 +34,8 @@ TEST_F(DirCopyStop, EndsTheCopyAndTakesItBack) {
 
     const auto report = copy(options);
 
-    EXPECT_EQ(error_of(report), "walk on '" + src() +
-                                    "': stopped: Operation cancelled "
-                                    "(ECANCELED)");
+    EXPECT_EQ(error_of(report),
+              make_error(ECANCELED, "walk", src(), "stopped").message());
     EXPECT_FALSE(exists(dst()));
   }
 }
