@@ -1,46 +1,20 @@
 // How a path leads to a directory: every component by itself, symlinks inside
 // the root.
-#include <fcntl.h>
-#include <linux/limits.h>
-
 #include <cerrno>
 #include <utility>
 
 #include "archive/directories.h"
 #include "base/kernel.h"
+#include "copy/path_in_root.h"
 
 namespace lamina::archive {
-
-namespace {
-
-// As the kernel allows, path_resolution(7).
-constexpr int kMostSymlinks = 40;
-
-}  // namespace
 
 // A resolution under way.
 struct Directories::Walk {
   NodeId at = kRoot;
-  std::string rest;       // Still to be walked.
-  size_t from_links = 0;  // How much of the front of `rest` came from links.
-  int links = 0;          // Followed so far.
+  copy::PathInRoot path;
   Missing missing = Missing::refused;
   const timespec* implied = nullptr;
-
-  bool take(std::string* name) {
-    size_t skip = rest.find_first_not_of('/');
-    if (skip == std::string::npos) {
-      return false;
-    }
-    size_t end = std::min(rest.find('/', skip), rest.size());
-    *name = rest.substr(skip, end - skip);
-    rest.erase(0, end);
-    inside_link = from_links > 0;
-    from_links -= std::min(from_links, end);
-    return true;
-  }
-
-  bool inside_link = false;  // The name taken last came from a link.
 };
 
 Result<std::optional<NodeId>> Directories::resolve(std::string_view path,
@@ -49,12 +23,9 @@ Result<std::optional<NodeId>> Directories::resolve(std::string_view path,
   if (last_path_ && *last_path_ == path && !is_gone(last_node_)) {
     return std::optional<NodeId>(last_node_);
   }
-  Walk walk;
-  walk.rest = std::string(path);
-  walk.missing = missing;
-  walk.implied = implied;
+  Walk walk{kRoot, copy::PathInRoot(path), missing, implied};
   std::string name;
-  while (walk.take(&name)) {
+  while (walk.path.take(&name)) {
     TRY_ASSIGN(std::optional<NodeId> next, step(walk, name));
     if (!next) {
       return next;
@@ -88,7 +59,7 @@ Result<std::optional<NodeId>> Directories::enter(Walk& walk,
     return found;
   }
   if (found) {  // Absent.
-    if (walk.inside_link) {
+    if (walk.path.inside_link()) {
       return fail(make_error(ENOENT, "resolve", "",
                              "a parent is a dangling symbolic link"));
     }
@@ -113,26 +84,12 @@ Result<std::optional<NodeId>> Directories::enter(Walk& walk,
 // when `name` is no symlink.
 Result<bool> Directories::follow(Walk& walk, std::string_view name) {
   TRY_ASSIGN(SharedFd dir, fd(walk.at));
-  char target[PATH_MAX];
-  ssize_t n = kernel_.readlinkat(dir->get(), std::string(name).c_str(), target,
-                                 sizeof target);
-  if (n < 0) {
-    if (errno == EINVAL) {
-      return false;
-    }
-    return fail(last_error("readlinkat", ""));
-  }
-  if (++walk.links > kMostSymlinks) {
-    return fail(make_error(ELOOP, "resolve", ""));
-  }
-  std::string_view text(target, static_cast<size_t>(n));
-  if (text.starts_with('/')) {
+  TRY_ASSIGN(std::optional<copy::PathInRoot::Start> start,
+             walk.path.follow(kernel_, dir->get(), std::string(name)));
+  if (start == copy::PathInRoot::Start::root) {
     walk.at = kRoot;
   }
-  walk.rest.insert(0, "/");
-  walk.rest.insert(0, text);
-  walk.from_links += text.size() + 1;
-  return true;
+  return start.has_value();
 }
 
 Result<NodeId> Directories::make(Walk& walk, std::string_view name) {
