@@ -7,27 +7,13 @@
 #include <utility>
 
 #include "base/kernel.h"
+#include "copy/write_all.h"
 
 namespace lamina::archive {
 
 Result<void> write_at(Kernel& kernel, const Fd& fd, Bytes bytes,
                       uint64_t offset) {
-  while (!bytes.empty()) {
-    ssize_t n = kernel.pwrite(fd.get(), bytes.data(), bytes.size(),
-                              static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) {
-      continue;
-    }
-    if (n < 0) {
-      return fail(last_error("write", ""));
-    }
-    if (n == 0) {
-      return fail(make_error(EIO, "write", "", "nothing was written"));
-    }
-    bytes = bytes.subspan(static_cast<size_t>(n));
-    offset += static_cast<uint64_t>(n);
-  }
-  return {};
+  return copy::write_all(kernel, fd.get(), bytes, static_cast<off_t>(offset));
 }
 
 Result<void> finish_file(ApplyState& state, NewFile& file) {

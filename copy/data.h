@@ -67,7 +67,7 @@ class FileData {
   Result<Rung> range();
   Result<Rung> read_write();
   Result<Rung> read_small();
-  Result<void> write_all(const char* bytes, size_t size, off_t offset);
+  Result<void> write(const char* bytes, size_t size, off_t offset);
   Result<Rung> move_segment();
   Result<bool> next_segment();
   Result<void> finish();

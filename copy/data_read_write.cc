@@ -4,28 +4,14 @@
 
 #include "base/kernel.h"
 #include "copy/data.h"
+#include "copy/write_all.h"
 
 namespace lamina::copy {
 
-Result<void> FileData::write_all(const char* bytes, size_t size, off_t offset) {
-  while (size > 0) {
-    ssize_t n = kernel_->pwrite(target_, bytes, size, offset);
-    if (n < 0) {
-      if (errno == EINTR) {
-        continue;
-      }
-      return fail(last_error("write", ""));
-    }
-    if (n == 0) {
-      // write(2) of more than nothing never gives 0 on a regular file; do not
-      // spin on a file system that does.
-      return fail(make_error(EIO, "write", "", "nothing was written"));
-    }
-    bytes += n;
-    size -= static_cast<size_t>(n);
-    offset += n;
-    written_ += static_cast<uint64_t>(n);
-  }
+Result<void> FileData::write(const char* bytes, size_t size, off_t offset) {
+  TRY(write_all(*kernel_, target_, std::as_bytes(std::span(bytes, size)),
+                offset));
+  written_ += size;
   return {};
 }
 
@@ -44,7 +30,7 @@ Result<FileData::Rung> FileData::read_write() {
   if (n == 0) {
     return Rung::done;
   }
-  TRY(write_all(buffer, static_cast<size_t>(n), at_));
+  TRY(write(buffer, static_cast<size_t>(n), at_));
   at_ += n;
   moved_ = Moved::by_read_write;
   return Rung::more;
@@ -76,7 +62,7 @@ Result<FileData::Rung> FileData::read_small() {
     return fail(
         make_error(ESTALE, "copy", "", "the source grew while it was copied"));
   }
-  TRY(write_all(buffer, have, 0));
+  TRY(write(buffer, have, 0));
   moved_ = Moved::by_read_write;
   return Rung::done;
 }
