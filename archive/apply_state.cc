@@ -35,26 +35,17 @@ bool is_later(const timespec& a, const timespec& b) {
 }  // namespace
 
 void FirstFailure::note(uint64_t ordinal, Error error) {
-  std::lock_guard lock(mutex_);
-  if (ended_) {
-    return;
-  }
   bool ends = is_exhaustion(error.code) && !error.op.starts_with("setxattr");
   if (ends || error.code == ECANCELED) {
-    ended_ = true;
-    error_ = std::move(error);
-    first_.store(0, std::memory_order_release);
-    return;
-  }
-  if (ordinal < first_.load(std::memory_order_relaxed)) {
-    error_ = std::move(error);
-    first_.store(ordinal, std::memory_order_release);
+    lowest_.end(std::move(error));
+  } else {
+    lowest_.note(ordinal, std::move(error));
   }
 }
 
 std::optional<Error> FirstFailure::get() const {
-  std::lock_guard lock(mutex_);
-  return error_;
+  auto failure = lowest_.get();
+  return failure ? std::optional(std::move(failure->error)) : std::nullopt;
 }
 
 ApplyState::ApplyState(const ApplyOptions& asked, Kernel& seam)

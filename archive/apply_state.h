@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -13,6 +12,7 @@
 #include "archive/entry_attributes.h"
 #include "archive/tar_entry.h"
 #include "base/kernel.h"
+#include "copy/lowest_failure.h"
 #include "copy/metadata.h"
 
 namespace lamina::archive {
@@ -21,22 +21,15 @@ namespace lamina::archive {
 class FirstFailure {
  public:
   // True when the entry `ordinal` is still to be worked on.
-  bool wants(uint64_t ordinal) const {
-    return ordinal <= first_.load(std::memory_order_acquire);
-  }
-  bool any() const { return first_.load(std::memory_order_acquire) != kNone; }
+  bool wants(uint64_t ordinal) const { return lowest_.wants(ordinal); }
+  bool any() const { return lowest_.any(); }
   // Notes the error of an entry; where a resource ran out the earliest seen is
   // kept and all work ends.
   void note(uint64_t ordinal, Error error);
   std::optional<Error> get() const;
 
  private:
-  static constexpr uint64_t kNone = std::numeric_limits<uint64_t>::max();
-
-  mutable std::mutex mutex_;
-  std::atomic<uint64_t> first_{kNone};
-  bool ended_ = false;
-  std::optional<Error> error_;
+  copy::LowestFailure lowest_;
 };
 
 struct ApplyState {
