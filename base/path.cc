@@ -47,6 +47,16 @@ Result<Fd> open_directory(Kernel& kernel, std::string_view path) {
   return fd;
 }
 
+Result<Fd> open_file(Kernel& kernel, std::string_view path) {
+  constexpr int kFlags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
+  TRY(check_path(path));
+  Fd fd(kernel.openat(AT_FDCWD, std::string(path).c_str(), kFlags, 0));
+  if (!fd.valid()) {
+    return fail(last_error("open", path));
+  }
+  return fd;
+}
+
 Result<NamePlace> open_parent(Kernel& kernel, std::string_view path) {
   TRY(check_path(path));
   NamePlace place;

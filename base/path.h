@@ -22,6 +22,10 @@ struct NamePlace {
 // Opens an existing directory, following symlinks, as path_resolution(7).
 Result<Fd> open_directory(Kernel& kernel, std::string_view path);
 
+// Opens a file for reading, following symlinks. Does not wait for a writer of a
+// fifo; what it is the caller asks. The same paths are refused.
+Result<Fd> open_file(Kernel& kernel, std::string_view path);
+
 // Splits off the last component and opens what is before it: "a/b/" -> "a",
 // "b"; "b" -> ".", "b"; "/" -> "/", ".". The last component is not resolved and
 // need not exist. An empty path, or one with a NUL, is refused.
