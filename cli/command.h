@@ -44,5 +44,6 @@ std::unique_ptr<Command> make_remove_command();
 std::unique_ptr<Command> make_lock_command();
 std::unique_ptr<Command> make_unlock_command();
 std::unique_ptr<Command> make_probe_command();
+std::unique_ptr<Command> make_write_command();
 
 }  // namespace lamina::cli

@@ -63,9 +63,9 @@ CommandLine::CommandLine()
   app_->require_subcommand(1);
   app_->footer(kMore);
   app_->get_formatter()->column_width(26);
-  for (auto make :
-       {make_copy_command, make_apply_command, make_remove_command,
-        make_lock_command, make_unlock_command, make_probe_command}) {
+  for (auto make : {make_copy_command, make_apply_command, make_write_command,
+                    make_remove_command, make_lock_command, make_unlock_command,
+                    make_probe_command}) {
     std::unique_ptr<Command> command = make();
     CLI::App& declared = command->declare(*app_);
     commands_.push_back({std::move(command), &declared});

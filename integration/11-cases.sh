@@ -13,7 +13,7 @@ scenarios() {
     for mask in 022 077; do
         for kind in "$cases"/[0-9]*/kind; do
             case $(cat "$kind") in
-            copy | copy-hardlink | cache-evict | cache-lock) ;;
+            copy | copy-hardlink | cache-evict | cache-lock | batch) ;;
             *) continue ;;
             esac
             name=$(dirname "$kind")
@@ -30,6 +30,7 @@ holds() {
         --only "$number" \
         --cmd copy="$LAMINA copy {src} {dst}" \
         --cmd copy-hardlink="$LAMINA copy --mode hardlink {src} {dst}" \
+        --cmd batch="$LAMINA write {dst} --manifest {src}" \
         --cmd cache-evict="$LAMINA remove {src}" \
         --cmd cache-lock="$LAMINA lock {src}" >"$T/said" || status=$?
     cat "$T/said"

@@ -14,7 +14,7 @@ _lamina() {
 
     COMPREPLY=()
     if [[ $COMP_CWORD -eq 1 ]]; then
-        words='copy apply remove lock unlock probe --help --version'
+        words='copy apply write remove lock unlock probe --help --version'
     else
         case $prev in
         --mode) words='auto reflink hardlink content' ;;
@@ -38,6 +38,7 @@ _lamina() {
                     --workers --keep-partial --json --help'
                 ;;
             remove) words='--workers --help' ;;
+            write) words='--manifest --workers --help' ;;
             lock | unlock) words='--help' ;;
             probe) words='--json --help' ;;
             esac
@@ -48,7 +49,8 @@ _lamina() {
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
     else
         compopt -o filenames 2>/dev/null
-        [[ $command == apply ]] && kind=-f
+        # A layer and a manifest are files; all other arguments, directories.
+        [[ $command == apply || $prev == --manifest ]] && kind=-f
         mapfile -t COMPREPLY < <(compgen "$kind" -- "$cur")
     fi
 }
