@@ -1,10 +1,10 @@
 #include "copy/batch_aliases.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace lamina::copy {
 
-void BatchAliases::lead(uint32_t parent, const BatchDir& dir) {
+void BatchAliases::lead(uint32_t parent, const BatchDir& dir, uint32_t next) {
   std::vector<uint32_t>& parents = parents_[dir.id];
   parents.push_back(parent);
   if (parents.size() != 2) {
@@ -12,7 +12,9 @@ void BatchAliases::lead(uint32_t parent, const BatchDir& dir) {
   }
   Files& files = shared_[dir.id];
   for (uint32_t entry : plan_.parents[parents.front()].entries) {
-    files.emplace(plan_.name_of[entry], entry);
+    if (entry < next) {
+      files.emplace(plan_.name_of[entry], entry);
+    }
   }
 }
 
@@ -25,9 +27,7 @@ uint32_t BatchAliases::meet(uint32_t entry, const BatchDir& dir) {
   if (fresh) {
     return BatchPlan::kNone;
   }
-  uint32_t before = known->second;
-  known->second = std::max(before, entry);
-  return before;
+  return std::exchange(known->second, entry);
 }
 
 uint32_t BatchAliases::file(const BatchDir& dir, std::string_view name) const {

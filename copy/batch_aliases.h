@@ -19,11 +19,11 @@ class BatchAliases {
   explicit BatchAliases(const BatchPlan& plan)
       : plan_(plan) {}
 
-  // Says that `parent` leads to `dir`, before its files are begun.
-  void lead(uint32_t parent, const BatchDir& dir);
+  // Says that `parent` leads to `dir`; entries below `next` were met already.
+  void lead(uint32_t parent, const BatchDir& dir, uint32_t next);
 
-  // The entry met before that is the same file as `entry` of that parent;
-  // BatchPlan::kNone for none. From then on the later of both is that file.
+  // Says that `entry` of `dir` is next, in ascending order. The entry met
+  // before that is the same file, BatchPlan::kNone for none.
   uint32_t meet(uint32_t entry, const BatchDir& dir);
 
   // True where several names lead to `dir`.

@@ -5,7 +5,7 @@
 
 namespace lamina::copy {
 
-Task::Turn BatchChunk::run(Worker& worker) {
+Task::Turn BatchChunk::run(const Worker& worker) {
   uint64_t moved = 0;
   size_t done = 0;
   while (next_ < jobs_.size() && done < kTurnEntries && moved < kTurnBytes) {
@@ -16,7 +16,7 @@ Task::Turn BatchChunk::run(Worker& worker) {
     }
   }
   state_.add(tally_);
-  return next_ < jobs_.size() ? Turn::again : Turn::done;
+  return next_ < jobs_.size() ? Task::Turn::again : Task::Turn::done;
 }
 
 bool BatchChunk::work(const BatchJob& job, const Worker& worker,
@@ -87,6 +87,25 @@ void FoldingChunk::wrote(const BatchJob& job, const BatchFile& file) {
     entry_of_.erase(old);
   }
   entry_of_[file.inode()] = job.entry;
+}
+
+void ChunkQueue::push(std::unique_ptr<BatchChunk> chunk) {
+  std::lock_guard lock(mutex_);
+  chunks_.push_back(std::move(chunk));
+}
+
+std::unique_ptr<BatchChunk> ChunkQueue::pop() {
+  std::lock_guard lock(mutex_);
+  std::unique_ptr<BatchChunk> chunk = std::move(chunks_.front());
+  chunks_.pop_front();
+  return chunk;
+}
+
+Task::Turn NextChunk::run(Worker& worker) {
+  if (!chunk_) {
+    chunk_ = queue_.pop();
+  }
+  return chunk_->run(worker);
 }
 
 }  // namespace lamina::copy

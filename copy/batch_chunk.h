@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "base/worker_pool.h"
@@ -16,16 +19,21 @@ inline constexpr size_t kTurnEntries = 64;
 inline constexpr uint64_t kTurnBytes = FileData::kStepBytes;
 
 // Files one after the other, in the order given.
-class BatchChunk : public Task {
+class BatchChunk {
  public:
   explicit BatchChunk(BatchState& state)
       : state_(state),
         file_(state) {}
 
+  BatchChunk(const BatchChunk&) = delete;
+  BatchChunk& operator=(const BatchChunk&) = delete;
+  virtual ~BatchChunk() = default;
+
   void add(const BatchJob& job) { jobs_.push_back(job); }
   size_t size() const { return jobs_.size(); }
 
-  Turn run(Worker& worker) final;
+  // Writes for one turn.
+  Task::Turn run(const Worker& worker);
 
  protected:
   BatchState& state() { return state_; }
@@ -56,6 +64,31 @@ class FoldingChunk final : public BatchChunk {
   void wrote(const BatchJob& job, const BatchFile& file) override;
 
   std::map<ino_t, uint32_t> entry_of_;
+};
+
+// Chunks that wait, the oldest first, where the pool would take the newest task
+// first: a disk that fills up is to fail the last entries of a batch.
+class ChunkQueue {
+ public:
+  void push(std::unique_ptr<BatchChunk> chunk);
+  std::unique_ptr<BatchChunk> pop();
+
+ private:
+  std::mutex mutex_;
+  std::deque<std::unique_ptr<BatchChunk>> chunks_;
+};
+
+// The task for one chunk of a queue, whichever is next when it begins.
+class NextChunk final : public Task {
+ public:
+  explicit NextChunk(ChunkQueue& queue)
+      : queue_(queue) {}
+
+  Turn run(Worker& worker) override;
+
+ private:
+  ChunkQueue& queue_;
+  std::unique_ptr<BatchChunk> chunk_;
 };
 
 }  // namespace lamina::copy

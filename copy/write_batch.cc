@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <utility>
@@ -91,18 +90,52 @@ class Batch {
     write_later();
   }
 
+  // In the entries' order, so that a disk that fills up fails the last of them.
   void hand_out(TaskGroup& group) {
-    dir_of_.resize(state_.plan.parents.size());
-    for (uint32_t i = 0; i < dir_of_.size(); ++i) {
-      if (const BatchDir* dir = enter(i)) {
-        dir_of_[i] = dir;
-        aliases_.lead(i, *dir);
-        add_entries(group, state_.plan.parents[i], *dir);
+    const BatchPlan& plan = state_.plan;
+    dir_of_.resize(plan.parents.size());
+    uint32_t parents = 0;
+    for (uint32_t entry = 0; entry < plan.parent_of.size(); ++entry) {
+      if (!state_.failure.wants(entry)) {
+        break;
+      }
+      // Parents are numbered as they are met.
+      for (; parents <= plan.parent_of[entry]; ++parents) {
+        if (const BatchDir* dir = enter(parents)) {
+          dir_of_[parents] = dir;
+          aliases_.lead(parents, *dir, entry);
+        }
+      }
+      if (plan.superseded_by[entry] == BatchPlan::kNone) {
+        hand_out(group, entry);
       }
     }
     submit(group, std::move(chunk_));
     for (auto& [id, chunk] : folding_) {
-      submit(group, sorted(std::move(chunk)));
+      submit(group, std::move(chunk));
+    }
+  }
+
+  void hand_out(TaskGroup& group, uint32_t entry) {
+    const BatchDir* dir = dir_of_[state_.plan.parent_of[entry]];
+    if (dir == nullptr) {
+      return;
+    }
+    BatchJob job{entry, dir};
+    if (aliases_.is_shared(*dir) &&
+        state_.dirs.knows(*dir, state_.plan.name_of[entry])) {
+      note(entry, make_error(EISDIR, "write", ""));
+    } else if (dir->folds) {
+      std::unique_ptr<BatchChunk>& chunk = folding_[dir->id];
+      if (!chunk) {
+        chunk = std::make_unique<FoldingChunk>(state_);
+      }
+      chunk->add(job);
+    } else if (uint32_t before = aliases_.meet(entry, *dir);
+               before != BatchPlan::kNone) {
+      later_.push_back({job, before});
+    } else {
+      add(group, job);
     }
   }
 
@@ -136,26 +169,6 @@ class Batch {
     state_.failure.note(entry, std::move(error));
   }
 
-  void add_entries(TaskGroup& group, const BatchPlan::Parent& parent,
-                   const BatchDir& dir) {
-    for (uint32_t entry : parent.entries) {
-      BatchJob job{entry, &dir};
-      if (aliases_.is_shared(dir) &&
-          state_.dirs.knows(dir, state_.plan.name_of[entry])) {
-        note(entry, make_error(EISDIR, "write", ""));
-      } else if (dir.folds) {
-        folding_[dir.id].push_back(job);
-      } else if (uint32_t other = aliases_.meet(entry, dir);
-                 other == BatchPlan::kNone) {
-        add(group, job);
-      } else if (other < entry) {
-        later_.push_back({job, other});
-      } else {
-        state_.plan.superseded_by[entry] = other;
-      }
-    }
-  }
-
   void add(TaskGroup& group, const BatchJob& job) {
     if (!chunk_) {
       chunk_ = std::make_unique<BatchChunk>(state_);
@@ -169,32 +182,18 @@ class Batch {
     }
   }
 
-  void submit(TaskGroup& group, std::unique_ptr<BatchChunk> chunk) const {
+  void submit(TaskGroup& group, std::unique_ptr<BatchChunk> chunk) {
     if (chunk) {
-      group.submit(std::move(chunk));
+      queue_.push(std::move(chunk));
+      group.submit(std::make_unique<NextChunk>(queue_));
     }
     while (group.waiting() >= waiting_ && group.help()) {
     }
   }
 
-  // Several names may lead to one such directory.
-  std::unique_ptr<BatchChunk> sorted(std::vector<BatchJob> jobs) {
-    std::sort(
-        jobs.begin(), jobs.end(),
-        [](const BatchJob& a, const BatchJob& b) { return a.entry < b.entry; });
-    auto chunk = std::make_unique<FoldingChunk>(state_);
-    for (const BatchJob& job : jobs) {
-      chunk->add(job);
-    }
-    return chunk;
-  }
-
-  // Aliases that were met when the entry before might have been under way; now
-  // nothing is.
+  // Aliases that were met when the entry before them might have been under way;
+  // now nothing is.
   void write_later() {
-    std::sort(later_.begin(), later_.end(), [](const Later& a, const Later& b) {
-      return a.job.entry < b.job.entry;
-    });
     for (const Later& later : later_) {
       if (write_here(later.job)) {
         state_.plan.superseded_by[later.before] = later.job.entry;
@@ -252,9 +251,10 @@ class Batch {
   BatchState state_;
   BatchAliases aliases_;
   std::vector<const BatchDir*> dir_of_;  // By parent.
+  ChunkQueue queue_;
   std::unique_ptr<BatchChunk> chunk_;
   uint64_t chunk_bytes_ = 0;
-  std::map<uint32_t, std::vector<BatchJob>> folding_;  // By directory.
+  std::map<uint32_t, std::unique_ptr<BatchChunk>> folding_;  // By directory.
   std::vector<Later> later_;
   size_t waiting_ = 1;
   unsigned workers_ = 1;

@@ -7,7 +7,11 @@
 namespace lamina::test {
 namespace {
 
-class WriteBatchCalls : public Batching {};
+class WriteBatchCalls : public Batching {
+ private:
+  // One that takes nothing from the default modes: else each needs a chmod.
+  UmaskScope umask_{022};
+};
 
 Entries files_in_directories(int files, int directories) {
   Entries entries;
@@ -79,13 +83,24 @@ TEST_F(WriteBatchCalls, MakeEachDirectoryOnceAtEveryWidth) {
 }
 
 TEST_F(WriteBatchCalls, SetNoModeThatTheCreationGave) {
-  const UmaskScope umask(022);
   Entries entries;
   entries.add("a", "1").add("b", "2", 0755).add("c", "3", 0444).add("d/e", "4");
 
   ASSERT_TRUE(write(entries, 1));
 
   EXPECT_EQ(kernel().count(Op::fchmod), 0U);
+}
+
+TEST_F(WriteBatchCalls, SetEachModeOnceWhereTheUmaskCutIt) {
+  const UmaskScope umask(077);
+  Entries entries;
+  entries.add("a", "1").add("d/e", "2").add("b", "3", 0600);
+
+  ASSERT_TRUE(write(entries, 1));
+
+  EXPECT_EQ(kernel().trace("root/a"), "create pwrite fchmod close ");
+  EXPECT_EQ(kernel().trace("root/b"), "create pwrite close ");
+  EXPECT_EQ(kernel().trace("root/d"), "mkdirat openat fchmod ");
 }
 
 TEST_F(WriteBatchCalls, AreNoneForAnEntryThatIsSuperseded) {

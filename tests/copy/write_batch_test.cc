@@ -58,7 +58,7 @@ TEST_F(WriteBatch, OfNothingMakesTheRoot) {
 }
 
 TEST_F(WriteBatch, GivesTheVeryModeWhateverTheUmask) {
-  for (const mode_t mask : {0, 022, 077, 0777}) {
+  for (const mode_t mask : {0U, 022U, 077U, 0777U}) {
     const UmaskScope umask(mask);
     for (const unsigned workers : {1U, 4U}) {
       Entries entries;
