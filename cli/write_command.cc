@@ -1,4 +1,5 @@
 // `lamina write`: many files below one root, from a manifest.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,7 +9,6 @@
 #include <CLI/CLI.hpp>
 
 #include "base/kernel.h"
-#include "base/path.h"
 #include "cli/batch_manifest.h"
 #include "cli/batch_report.h"
 #include "cli/command.h"
@@ -75,23 +75,16 @@ class WriteCommand final : public Command {
   }
 
   Result<void> run() override {
-    StopOnSignals signals("some files are written in '" + escape_name(root_) +
-                          "', others are not");
-    copy::BatchResult result = write(signals);
+    copy::BatchResult result = read_and_write();
     TRY(say(batch_json(result)));
     if (result) {
       return {};
     }
-    Error& error = result.error().error;
-    if (error.code == ECANCELED && signals.signal() != 0) {
-      error = make_error(ECANCELED, "write", root_,
-                         "stopped by " + signal_name(signals.signal()));
-    }
-    return fail(std::move(error));
+    return fail(std::move(result.error().error));
   }
 
  private:
-  copy::BatchResult write(const StopOnSignals& signals) const {
+  copy::BatchResult read_and_write() const {
     auto manifest = read();
     if (!manifest) {
       return tl::unexpected(
@@ -101,6 +94,14 @@ class WriteCommand final : public Command {
     if (manifest->fault) {
       return tl::unexpected(fault(*manifest->fault, entries));
     }
+    return write(entries);
+  }
+
+  // Before this a signal ends the program at once: nothing is made yet, and a
+  // manifest that comes through a pipe may never end.
+  copy::BatchResult write(std::span<const copy::BatchEntry> entries) const {
+    StopOnSignals signals("some files are written in '" + escape_name(root_) +
+                          "', others are not");
     copy::Progress progress;
     copy::BatchOptions options;
     options.workers = workers_;
@@ -108,13 +109,25 @@ class WriteCommand final : public Command {
     options.progress = &progress;
     ProgressBar bar("writing", progress,
                     [&](const std::stop_token&) { return entries.size(); });
-    return copy::write_batch(root_, entries, options);
+    auto result = copy::write_batch(root_, entries, options);
+    if (!result && result.error().error.code == ECANCELED &&
+        signals.signal() != 0) {
+      result.error().error =
+          make_error(ECANCELED, "write", root_,
+                     "stopped by " + signal_name(signals.signal()));
+    }
+    return result;
   }
 
   Result<Manifest> read() const {
     Fd file;
     if (manifest_ != "-") {
-      TRY_ASSIGN(file, open_file(real_kernel(), manifest_));
+      // Waits for whoever writes to a pipe.
+      file.reset(real_kernel().openat(AT_FDCWD, manifest_.c_str(),
+                                      O_RDONLY | O_CLOEXEC | O_NOCTTY, 0));
+      if (!file.valid()) {
+        return fail(last_error("open", manifest_));
+      }
     }
     Fd standard_input(STDIN_FILENO);
     FdStream buffer(file.valid() ? file : standard_input);
