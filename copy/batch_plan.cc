@@ -145,4 +145,9 @@ tl::expected<BatchPlan, BatchFailure> BatchPlan::make(
   return Planner(entries).run();
 }
 
+std::optional<BatchFailure> check_batch(std::span<const BatchEntry> entries) {
+  auto plan = BatchPlan::make(entries);
+  return plan ? std::nullopt : std::optional(std::move(plan.error()));
+}
+
 }  // namespace lamina::copy

@@ -317,9 +317,4 @@ BatchResult write_batch(std::string_view root,
   return done;
 }
 
-std::optional<BatchFailure> check_batch(std::span<const BatchEntry> entries) {
-  auto plan = BatchPlan::make(entries);
-  return plan ? std::nullopt : std::optional(std::move(plan.error()));
-}
-
 }  // namespace lamina::copy
