@@ -1,6 +1,7 @@
 #include "archive/directories.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +15,12 @@ namespace {
 
 constexpr int kDirectoryFlags =
     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;
+
+// Whether a directory gives its group or its default ACL to its children.
+bool gives_away(Kernel& kernel, const Fd& fd, const struct stat& stat) {
+  return (stat.st_mode & S_ISGID) != 0 ||
+         kernel.fgetxattr(fd.get(), "system.posix_acl_default", nullptr, 0) > 0;
+}
 
 }  // namespace
 
@@ -31,6 +38,7 @@ Directories::Directories(Kernel& kernel, const Fd& root,
   node.atime_ns = static_cast<uint32_t>(stat.st_atim.tv_nsec);
   node.mtime = stat.st_mtim.tv_sec;
   node.mtime_ns = static_cast<uint32_t>(stat.st_mtim.tv_nsec);
+  node.inherits = gives_away(kernel, root, stat);
   nodes_.push_back(node);
   // Not ours to close: shared without an owner.
   root_ = SharedFd(SharedFd(), &root);
@@ -109,13 +117,36 @@ NodeId Directories::add(NodeId parent, std::string_view name) {
   return id;
 }
 
-NodeId Directories::add_made(NodeId parent, std::string_view name,
-                             mode_t born_mode) {
+Result<NodeId> Directories::add_made(NodeId parent, std::string_view name,
+                                     mode_t born_mode) {
   NodeId id = add(parent, name);
   nodes_[id].made = true;
   nodes_[id].mode = born_mode;
   nodes_[id].born_mode = born_mode & ~umask_;
+  if (nodes_[parent].inherits) {
+    TRY(disinherit(id));
+  }
   return id;
+}
+
+// What a lower layer's directory gave to one just made would go on to its
+// children, and none of it is this layer's.
+Result<void> Directories::disinherit(NodeId id) {
+  TRY_ASSIGN(SharedFd made, fd(id));
+  for (const char* acl :
+       {"system.posix_acl_access", "system.posix_acl_default"}) {
+    if (kernel_.fremovexattr(made->get(), acl) != 0 && errno != ENODATA &&
+        errno != EOPNOTSUPP) {
+      return fail(last_error("removexattr", ""));
+    }
+  }
+  if (kernel_.fchown(made->get(), geteuid(), getegid()) != 0) {
+    return fail(last_error("chown", ""));
+  }
+  if (kernel_.fchmod(made->get(), nodes_[id].born_mode) != 0) {
+    return fail(last_error("chmod", ""));
+  }
+  return {};
 }
 
 Result<Fd> Directories::open_child(int parent, std::string_view name) {
@@ -191,9 +222,7 @@ Result<std::optional<NodeId>> Directories::adopt(NodeId parent,
   node.atime_ns = static_cast<uint32_t>(stat.st_atim.tv_nsec);
   node.mtime = stat.st_mtim.tv_sec;
   node.mtime_ns = static_cast<uint32_t>(stat.st_mtim.tv_nsec);
-  node.inherits = (stat.st_mode & S_ISGID) != 0 ||
-                  kernel_.fgetxattr(opened->get(), "system.posix_acl_default",
-                                    nullptr, 0) > 0;
+  node.inherits = gives_away(kernel_, *opened, stat);
   keep_open(id, std::make_shared<const Fd>(std::move(*opened)));
   return std::optional<NodeId>(id);
 }

@@ -12,12 +12,14 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -65,6 +67,17 @@ class Directories {
   Directories(const Directories&) = delete;
   Directories& operator=(const Directories&) = delete;
 
+  // What lower layers kept elsewhere say, asked where this one has nothing: the
+  // target of a symlink that stands there, and what a directory that an entry
+  // implies should be.
+  struct Below {
+    std::function<Result<std::optional<std::string>>(NodeId parent,
+                                                     std::string_view name)>
+        link;
+    std::function<Result<void>(NodeId made)> implied;
+  };
+  void ask_below(Below below) { below_ = std::move(below); }
+
   DirNode& operator[](NodeId id) { return nodes_[id]; }
   const DirNode& operator[](NodeId id) const { return nodes_[id]; }
   NodeId count() const { return static_cast<NodeId>(nodes_.size()); }
@@ -87,8 +100,9 @@ class Directories {
   // is absent; ENOTDIR or ELOOP when it is something else.
   Result<std::optional<NodeId>> adopt(NodeId parent, std::string_view name);
 
-  // Notes a directory that was just made.
-  NodeId add_made(NodeId parent, std::string_view name, mode_t born_mode);
+  // Notes a directory that was just made, without what it inherited.
+  Result<NodeId> add_made(NodeId parent, std::string_view name,
+                          mode_t born_mode);
 
   // A descriptor of a node, opened again if need be.
   Result<SharedFd> fd(NodeId id);
@@ -120,7 +134,9 @@ class Directories {
   Result<std::optional<NodeId>> step(Walk& walk, std::string_view name);
   Result<std::optional<NodeId>> enter(Walk& walk, std::string_view name);
   Result<bool> follow(Walk& walk, std::string_view name);
+  static Result<void> follow_to(Walk& walk, std::string_view target);
   Result<NodeId> make(Walk& walk, std::string_view name);
+  Result<void> disinherit(NodeId id);
   Result<Fd> open_child(int parent, std::string_view name);
   void keep_open(NodeId id, SharedFd fd);
 
@@ -140,6 +156,8 @@ class Directories {
   std::list<OpenNode> open_;
   std::unordered_map<NodeId, std::list<OpenNode>::iterator> open_index_;
   size_t most_open_ = 64;
+
+  Below below_;
 
   // The last path resolved: most entries share it with the one before.
   std::optional<std::string> last_path_;

@@ -10,12 +10,37 @@
 namespace lamina::archive {
 
 namespace {
+
 constexpr std::string_view kCapability = "security.capability";
-}
+constexpr const char* kAccessAcl = "system.posix_acl_access";
+
+// linux/posix_acl_xattr.h: version 2, then tag, permissions and id of owner,
+// group and others. An ACL that says no more than a mode is stored as one.
+constexpr unsigned char kModeAlone[] = {
+    2,    0, 0, 0,                          //
+    0x01, 0, 6, 0, 0xFF, 0xFF, 0xFF, 0xFF,  //
+    0x04, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF,  //
+    0x20, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF,
+};
+
+}  // namespace
 
 bool is_forbidden_xattr(std::string_view name) {
   return name == "security.selinux" || name.starts_with("trusted.") ||
          name.starts_with("user.overlay.");
+}
+
+Result<void> shed_acl(Kernel& kernel, const copy::InodeEnd& end) {
+  // By name there is nothing to remove an attribute with that does not open the
+  // inode, which a device or a fifo must not be.
+  int done = end.name == nullptr
+                 ? kernel.fremovexattr(end.fd, kAccessAcl)
+                 : kernel.setxattrat(end.fd, end.name, kAccessAcl, kModeAlone,
+                                     sizeof kModeAlone);
+  if (done != 0 && errno != ENODATA && errno != EOPNOTSUPP) {
+    return fail(last_error("removexattr(" + std::string(kAccessAcl) + ")", ""));
+  }
+  return {};
 }
 
 Result<void> EntryAttributes::write_one(const copy::InodeEnd& target,

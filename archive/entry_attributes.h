@@ -21,6 +21,10 @@ namespace lamina::archive {
 // trusted.* and overlay's own attributes decide what a mount shows.
 bool is_forbidden_xattr(std::string_view name);
 
+// Takes off an ACL that a directory of a lower layer gave to a new inode, open
+// or by name. Its mode is to be set afterwards.
+Result<void> shed_acl(Kernel& kernel, const copy::InodeEnd& end);
+
 // Sets the attributes of a layer's entry.
 class EntryAttributes final : public copy::AttributeSource {
  public:

@@ -20,11 +20,7 @@ Result<void> finish_file(ApplyState& state, NewFile& file) {
   mode_t born_mode = file.born_mode;
   if (file.inherits) {
     // A default ACL of a lower layer's directory is not this file's.
-    if (state.kernel.fremovexattr(file.fd.get(), "system.posix_acl_access") !=
-            0 &&
-        errno != ENODATA && errno != EOPNOTSUPP) {
-      return fail(last_error("removexattr", ""));
-    }
+    TRY(shed_acl(state.kernel, {file.fd.get(), nullptr}));
     born_mode = ~mode_t{0};  // Not known: it is set.
   }
   copy::MetadataWriter writer(

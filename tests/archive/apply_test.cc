@@ -1,6 +1,7 @@
 #include "archive/apply.h"
 
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -326,6 +327,42 @@ TEST_F(Apply, StreamsAFileLargerThanASlab) {
 
   EXPECT_EQ(read_file(root("big")), body);
   EXPECT_EQ(read_file(root("small")), "s");
+}
+
+TEST_F(Apply, TakesNothingFromTheDirectoriesOfLowerLayers) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "groups of others need root";
+  }
+  // Default: owner rwx, user 7 rwx, group r-x, mask rwx, others r-x.
+  constexpr char kAcl[] =
+      "\2\0\0\0"
+      "\1\0\7\0\xFF\xFF\xFF\xFF"
+      "\2\0\7\0\7\0\0\0"
+      "\4\0\5\0\xFF\xFF\xFF\xFF"
+      "\x10\0\7\0\xFF\xFF\xFF\xFF"
+      "\x20\0\5\0\xFF\xFF\xFF\xFF";
+  const std::string members =
+      directory("d/named", 0755) + file("d/named/f", "x") +
+      file("d/implied/f", "x") + file("d/f", "x") + symlink("d/l", "f") +
+      member({.name = "d/fifo", .type = '6', .mode = 0640}) +
+      member({.name = "d/device", .type = '3', .mode = 0604});
+  lamina::test::make_tree(root(), "dir . mtime=2\ndir d mtime=1");
+  ASSERT_TRUE(apply(members));
+  const std::string want = dump();
+  lamina::test::remove_all_at(temp_.fd(), "root");
+  lamina::test::make_tree(root(), "dir . mtime=2\ndir d mtime=1");
+  ASSERT_EQ(::chown(root("d").c_str(), 0, 50), 0);
+  ASSERT_EQ(::chmod(root("d").c_str(), 02755), 0);
+  if (::setxattr(root("d").c_str(), "system.posix_acl_default", kAcl,
+                 sizeof kAcl - 1, 0) != 0) {
+    GTEST_SKIP() << "no ACLs here";
+  }
+  ASSERT_TRUE(apply(members));
+
+  ASSERT_EQ(::removexattr(root("d").c_str(), "system.posix_acl_default"), 0);
+  ASSERT_EQ(::chown(root("d").c_str(), 0, 0), 0);
+  ASSERT_EQ(::chmod(root("d").c_str(), 0755), 0);
+  EXPECT_EQ(dump(), want);
 }
 
 }  // namespace
