@@ -36,9 +36,18 @@ Applier::Applier(ApplyState& state, const Fd& root, const struct stat& stat,
       tracking_(state.options.whiteouts == Whiteouts::overlay ||
                 (state.options.whiteouts == Whiteouts::remove &&
                  lower == Lower::present)),
+      lower_stack_(state.kernel, state.options.lower),
       dirs_(state.kernel, root, stat, state.umask),
       writer_(state.kernel, state.metadata, state.birth),
-      unknown_writer_(state.kernel, state.metadata, state.unknown_birth) {}
+      unknown_writer_(state.kernel, state.metadata, state.unknown_birth) {
+  if (!lower_stack_.empty()) {
+    dirs_.ask_below(
+        {[this](NodeId parent, std::string_view name) {
+           return lower_link(parent, name);
+         },
+         [this](NodeId made) { return take_lower_attributes(made); }});
+  }
+}
 
 copy::MetadataWriter& Applier::writer(NodeId parent) {
   return dirs_[parent].inherits ? unknown_writer_ : writer_;
@@ -216,44 +225,75 @@ Result<void> Applier::make_special(const TarEntry& entry, const Place& place) {
     return made;
   }
   ++report_.specials;
-  mode_t born =
-      dirs_[place.parent].inherits ? ~mode_t{0} : mode & ~state_.umask;
+  mode_t born = mode & ~state_.umask;
+  if (dirs_[place.parent].inherits) {
+    TRY(shed_acl(kernel_, {place.dir->get(), place.name.c_str()}));
+    born = ~mode_t{0};  // Not known: it is set.
+  }
   return finish_inode(state_, metadata, {place.dir->get(), place.name.c_str()},
                       entry, born);
+}
+
+// Where the other name of a hard link is: in the root, or in a lower layer that
+// is kept elsewhere and then copied from there.
+Result<std::optional<Applier::Place>> Applier::link_target(
+    const TarEntry& entry) {
+  TRY_ASSIGN(std::optional<NodeId> parent,
+             dirs_.resolve(parent_path(entry.link), Missing::refused, nullptr));
+  const std::string name(base_name(entry.link));
+  std::string path(entry.link);
+  if (parent) {
+    Place place{*parent, name, {}};
+    TRY_ASSIGN(place.dir, dirs_.fd(*parent));
+    struct stat stat {};
+    if (kernel_.fstatat(place.dir->get(), name.c_str(), &stat,
+                        AT_SYMLINK_NOFOLLOW) == 0) {
+      if (S_ISDIR(stat.st_mode)) {
+        return fail(
+            make_error(EPERM, "linkat", "", "a hard link to a directory"));
+      }
+      bool hidden = state_.options.whiteouts == Whiteouts::overlay &&
+                    S_ISCHR(stat.st_mode) && stat.st_rdev == makedev(0, 0);
+      return hidden ? std::optional<Place>()
+                    : std::optional<Place>(std::move(place));
+    }
+    if (errno != ENOENT) {
+      return fail(last_error("linkat", ""));
+    }
+    if (dirs_[*parent].opaque) {
+      return std::optional<Place>();
+    }
+    path = dirs_.path(*parent);
+    path += path.empty() ? name : "/" + name;
+  }
+  if (lower_stack_.empty()) {
+    return std::optional<Place>();
+  }
+  TRY_ASSIGN(copy::Wanted wanted, wanted_of(writer_, entry));
+  return copy_up(path, wanted.times);
 }
 
 // A further name. Its metadata is the first one's: applying a header's again
 // would change an inode through a name that may be somebody else's.
 Result<void> Applier::make_hard_link(const TarEntry& entry,
                                      const Place& place) {
-  TRY_ASSIGN(std::optional<NodeId> parent,
-             dirs_.resolve(parent_path(entry.link), Missing::refused, nullptr));
-  if (!parent) {
+  TRY_ASSIGN(std::optional<Place> target, link_target(entry));
+  if (!target) {
     return fail(make_error(ENOENT, "linkat", "",
                            "the other name of a hard link is missing"));
   }
-  std::string name(base_name(entry.link));
-  if (*parent == place.parent && name == place.name) {
+  if (target->parent == place.parent && target->name == place.name) {
     return fail(make_error(EINVAL, "linkat", "", "a hard link to itself"));
   }
   // What stands in the way must not hold the other name.
   if (auto in_way = dirs_.find(place.parent, place.name);
-      in_way && dirs_.is_within(*parent, *in_way)) {
+      in_way && dirs_.is_within(target->parent, *in_way)) {
     return fail(make_error(EINVAL, "linkat", "",
                            "a hard link would replace its own target"));
   }
-  TRY_ASSIGN(SharedFd from, dirs_.fd(*parent));
-  struct stat stat {};
-  if (kernel_.fstatat(from->get(), name.c_str(), &stat, AT_SYMLINK_NOFOLLOW) !=
-      0) {
-    return fail(last_error("linkat", ""));
-  }
-  if (S_ISDIR(stat.st_mode)) {
-    return fail(make_error(EPERM, "linkat", "", "a hard link to a directory"));
-  }
   TRY(make(place, "linkat", [&] {
-    return kernel_.linkat(from->get(), name.c_str(), place.dir->get(),
-                          place.name.c_str());
+    return kernel_.linkat(target->dir->get(), target->name.c_str(),
+                          place.dir->get(), place.name.c_str());
   }));
   ++report_.hard_links;
   return {};

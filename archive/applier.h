@@ -18,6 +18,7 @@
 #include "archive/apply_state.h"
 #include "archive/directories.h"
 #include "archive/file_chunk.h"
+#include "archive/lower_stack.h"
 #include "archive/tar_reader.h"
 #include "archive/written_names.h"
 #include "base/worker_pool.h"
@@ -79,6 +80,7 @@ class Applier {
   Result<void> make_symlink(const TarEntry& entry, const Place& place);
   Result<void> make_special(const TarEntry& entry, const Place& place);
   Result<void> make_hard_link(const TarEntry& entry, const Place& place);
+  Result<std::optional<Place>> link_target(const TarEntry& entry);
   void note_written(const Place& place);
   copy::MetadataWriter& writer(NodeId parent);
 
@@ -99,6 +101,18 @@ class Applier {
                            TarReader& reader);
   void collect(NewFile file);
 
+  // apply_copy_up.cc
+  Result<std::optional<Place>> copy_up(std::string_view path,
+                                       const timespec times[2]);
+  Result<void> copy_up_inode(const LowerStack::Found& from, const Place& place);
+  Result<Fd> open_lower(const LowerStack::Found& from);
+  Result<void> copy_up_bytes(const Fd& from, const Fd& to,
+                             const struct stat& stat);
+  Result<void> copy_up_node(const LowerStack::Found& from, const Place& place);
+  Result<void> take_lower_attributes(NodeId id);
+  Result<std::optional<Directories::LinkBelow>> lower_link(
+      NodeId parent, std::string_view name);
+
   // apply_whiteouts.cc
   enum class Mark { none, whiteout, opaque, aufs };
   Result<Mark> mark_of(std::string_view name) const;
@@ -116,6 +130,7 @@ class Applier {
   TaskGroup& group_;
   const Lower lower_;
   const bool tracking_;  // Names written are remembered.
+  const LowerStack lower_stack_;
   Directories dirs_;
   WrittenNames written_;
   // Attributes that directories get at the end.

@@ -1,6 +1,5 @@
 #include "archive/apply.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,12 +7,12 @@
 
 #include "archive/applier.h"
 #include "archive/apply_state.h"
+#include "archive/layer_root.h"
 #include "archive/tar_reader.h"
 #include "base/fs_kind.h"
 #include "base/kernel.h"
 #include "base/umask.h"
 #include "base/worker_pool.h"
-#include "copy/destination.h"
 #include "copy/width.h"
 
 namespace lamina::archive {
@@ -21,137 +20,66 @@ namespace lamina::archive {
 namespace {
 
 constexpr size_t kSlabs = 32;
-constexpr int kDirectoryFlags =
-    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;
-constexpr mode_t kNewRootMode = 0755;
 
-// The root of an apply: taken over like a copy's if it is absent or empty, or
-// simply opened if it holds something.
-class Root {
- public:
-  Result<void> open(Kernel& kernel, const NamePlace& place) {
-    auto prepared = copy::Destination::prepare(kernel, place.parent, place.name,
-                                               place.shown);
-    if (prepared) {
-      taken_ = std::move(*prepared);
-      return {};
-    }
-    if (prepared.error().code != ENOTEMPTY) {
-      return fail(std::move(prepared.error()));
-    }
-    fd_.reset(kernel.openat(place.parent.get(), place.name.c_str(),
-                            kDirectoryFlags, 0));
-    if (!fd_.valid()) {
-      return fail(last_error("open", place.shown));
-    }
-    if (kernel.fstat(fd_.get(), &stat_) != 0) {
-      return fail(last_error("fstat", place.shown));
-    }
-    return {};
-  }
-
-  const Fd& fd() const { return taken_ ? taken_->root() : fd_; }
-  const struct stat& stat() const { return taken_ ? taken_->stat() : stat_; }
-  bool was_empty() const { return taken_.has_value(); }
-
-  Result<void> undo(WorkerPool& pool) {
-    return taken_ ? taken_->undo(pool) : Result<void>();
-  }
-
-  // Gives a root that the layer does not name its own attributes.
-  Result<void> settle(Kernel& kernel, std::string_view shown) {
-    if (!taken_) {
-      timespec times[2] = {stat_.st_atim, stat_.st_mtim};
-      if (kernel.futimens(fd_.get(), times) != 0) {
-        return fail(last_error("utimensat", shown));
-      }
-      return {};
-    }
-    if (!taken_->made()) {
-      return taken_->restore();
-    }
-    if (kernel.fchmod(taken_->root().get(), kNewRootMode) != 0) {
-      return fail(last_error("chmod", shown));
-    }
-    return {};
-  }
-
- private:
-  std::optional<copy::Destination> taken_;
-  Fd fd_;
-  struct stat stat_ {};
-};
+WorkerPool& pool_of(const ApplyOptions& options) {
+  return options.pool != nullptr ? *options.pool : WorkerPool::shared();
+}
 
 Error stopped() {
   return make_error(ECANCELED, "apply", "", "stopped");
 }
 
+// One layer on its way to a root.
 class Apply {
  public:
-  Apply(const ApplyOptions& options, Kernel& kernel, WorkerPool& pool)
-      : options_(options),
+  Apply(LayerRoot& root, const ApplyOptions& options, Kernel& kernel)
+      : root_(root),
+        options_(options),
         kernel_(kernel),
-        pool_(pool),
         state_(options, kernel) {}
 
-  Result<ApplyReport> run(Source& source, const NamePlace& place) {
+  Result<ApplyReport> run(Source& source) {
     const auto begun = std::chrono::steady_clock::now();
-    TRY(root_.open(kernel_, place));
-    auto applied = apply(source, place);
-    if (applied) {
-      applied->seconds = std::chrono::steady_clock::now() - begun;
-      return applied;
-    }
-    Error error = std::move(applied.error());
-    bool kept = options_.leftovers == copy::Leftovers::kept;
-    if (!kept) {
-      if (auto undone = root_.undo(pool_); !undone) {
-        error.text +=
-            " (what was made stays: " + undone.error().message() + ")";
-      }
-    }
-    if (kept || !root_.was_empty()) {
-      error.text += error.text.empty() ? "" : " ";
-      error.text +=
-          "(" + std::to_string(entries_) + " entries were applied and stay)";
-    }
-    return fail(std::move(error));
-  }
-
- private:
-  Result<ApplyReport> apply(Source& source, const NamePlace& place) {
+    TRY(root_.begin_layer());
     state_.umask = read_umask();
     state_.birth.uid = geteuid();
     state_.birth.gid = getegid();
     state_.birth.owner_known = root_.stat().st_uid == state_.birth.uid &&
                                (root_.stat().st_gid == state_.birth.gid);
-    TRY_ASSIGN(FsKind kind, fs_kind_of(kernel_, root_.fd(), place.shown));
+    TRY_ASSIGN(FsKind kind, fs_kind_of(kernel_, root_.fd(), root_.shown()));
     unsigned width = options_.workers != 0
                          ? options_.workers
                          : copy::best_width(kind, usable_cpus());
-    TaskGroup group(pool_, root_.stat().st_dev, width, Owner::produces);
+    TaskGroup group(pool_of(options_), root_.stat().st_dev, width,
+                    Owner::produces);
     SlabRing ring(kSlabs);
     Applier applier(
         state_, root_.fd(), root_.stat(),
-        root_.was_empty() ? Applier::Lower::none : Applier::Lower::present,
+        root_.holds_layers() ? Applier::Lower::present : Applier::Lower::none,
         group);
     auto read = read_all(source, ring, applier, group);
     entries_ = applier.report().entries;
     if (!read) {
       if (!root_.was_empty() || options_.leftovers == copy::Leftovers::kept) {
         // What was applied is to look as finished as it can.
-        [[maybe_unused]] auto finished = applier.finish_directories();
-        if (!applier.root_named()) {
-          [[maybe_unused]] auto settled = root_.settle(kernel_, place.shown);
-        }
+        [[maybe_unused]] auto finished = finish(applier);
       }
       return fail(std::move(read.error()));
     }
+    TRY(finish(applier));
+    ApplyReport report =
+        full_report(applier.report(), *read, group.workers_used());
+    report.seconds = std::chrono::steady_clock::now() - begun;
+    return report;
+  }
+
+  uint64_t entries() const { return entries_; }
+
+ private:
+  Result<void> finish(Applier& applier) {
     TRY(applier.finish_directories());
-    if (!applier.root_named()) {
-      TRY(root_.settle(kernel_, place.shown));
-    }
-    return fill_report(applier.report(), *read, group.workers_used());
+    return root_.end_layer(applier.root_named() ? LayerRoot::Named::yes
+                                                : LayerRoot::Named::no);
   }
 
   // Reads the layer to its end, and waits for all that was begun, whatever
@@ -232,9 +160,8 @@ class Apply {
                                (found ? found->text() : std::string("none"))));
   }
 
-  Result<ApplyReport> fill_report(ApplyReport report,
-                                  const DecodeSummary& summary,
-                                  unsigned workers) {
+  ApplyReport full_report(ApplyReport report, const DecodeSummary& summary,
+                          unsigned workers) {
     copy::Report counted = state_.counters.get();
     report.forgiven_owners = counted.forgiven_owners;
     report.forgiven_xattrs = counted.forgiven_xattrs;
@@ -250,22 +177,55 @@ class Apply {
     return report;
   }
 
+  LayerRoot& root_;
   const ApplyOptions& options_;
   Kernel& kernel_;
-  WorkerPool& pool_;
   ApplyState state_;
-  Root root_;
   uint64_t entries_ = 0;
 };
 
 }  // namespace
 
-Result<ApplyReport> apply_layer(Source& source, const NamePlace& root,
+Kernel& kernel_of(const ApplyOptions& options) {
+  return options.kernel != nullptr ? *options.kernel : real_kernel();
+}
+
+Result<ApplyReport> apply_next_layer(Source& source, LayerRoot& root,
+                                     const ApplyOptions& options) {
+  return Apply(root, options, kernel_of(options)).run(source);
+}
+
+Error give_up(LayerRoot& root, const ApplyOptions& options, Error error,
+              std::string_view applied) {
+  bool kept = options.leftovers == copy::Leftovers::kept;
+  if (kept) {
+    [[maybe_unused]] auto finished = root.finish();
+  } else if (auto undone = root.undo(pool_of(options)); !undone) {
+    error.text += " (what was made stays: " + undone.error().message() + ")";
+  }
+  if (kept || !root.was_empty()) {
+    error.text += error.text.empty() ? "(" : " (";
+    error.text += std::string(applied) + " were applied and stay)";
+  }
+  return error;
+}
+
+Result<ApplyReport> apply_layer(Source& source, const NamePlace& place,
                                 const ApplyOptions& options) {
-  Apply apply(options,
-              options.kernel != nullptr ? *options.kernel : real_kernel(),
-              options.pool != nullptr ? *options.pool : WorkerPool::shared());
-  return apply.run(source, root);
+  Kernel& kernel = kernel_of(options);
+  LayerRoot root(kernel);
+  TRY(root.open(place));
+  Apply apply(root, options, kernel);
+  auto applied = apply.run(source);
+  if (!applied) {
+    return fail(give_up(root, options, std::move(applied.error()),
+                        std::to_string(apply.entries()) + " entries"));
+  }
+  if (auto finished = root.finish(); !finished) {
+    return fail(
+        give_up(root, options, std::move(finished.error()), "all entries"));
+  }
+  return applied;
 }
 
 }  // namespace lamina::archive

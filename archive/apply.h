@@ -15,9 +15,12 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "archive/decode_stream.h"
 #include "archive/digest.h"
@@ -28,6 +31,8 @@
 #include "copy/options.h"
 
 namespace lamina::archive {
+
+class LayerRoot;
 
 // What becomes of ".wh." names (OCI image specification, layer.md).
 enum class Whiteouts {
@@ -52,6 +57,12 @@ struct ApplyOptions {
   // Leading components of every name to be left out; names with fewer are
   // skipped.
   unsigned strip = 0;
+
+  // The layers below, the lowest first, where they are not in the root: not for
+  // Whiteouts::remove. A hard link to a file of theirs copies it into the root,
+  // so that both names are one inode; directories that the layer only implies
+  // are as they are below.
+  std::vector<std::shared_ptr<const Fd>> lower;
 
   // What the layer must be.
   std::optional<Digest> expect_diff_id;  // Unpacked.
@@ -86,6 +97,7 @@ struct ApplyReport {
   uint64_t hard_links = 0;
   uint64_t specials = 0;
   uint64_t whiteouts = 0;       // Opaque marks counted.
+  uint64_t copied_up = 0;       // From lower layers, for hard links.
   uint64_t skipped = 0;         // By strip, or leftovers of AUFS.
   uint64_t bytes = 0;           // Sizes of the files.
   uint64_t bytes_in = 0;        // Of the blob,
@@ -109,5 +121,18 @@ struct ApplyReport {
 // says how many entries were applied, and leaves them.
 Result<ApplyReport> apply_layer(Source& source, const NamePlace& root,
                                 const ApplyOptions& options = {});
+
+// One of several layers, on a root that the caller opened, and gives up when
+// it fails.
+Result<ApplyReport> apply_next_layer(Source& source, LayerRoot& root,
+                                     const ApplyOptions& options);
+
+// Takes back what was made in `root`, or finishes it where it is to stay, and
+// says so in the error. `applied`: what it holds, "5 entries".
+Error give_up(LayerRoot& root, const ApplyOptions& options, Error error,
+              std::string_view applied);
+
+// The seam of the options, or the real kernel.
+Kernel& kernel_of(const ApplyOptions& options);
 
 }  // namespace lamina::archive

@@ -64,7 +64,7 @@ Result<NodeId> Applier::directory_node(const TarEntry& /*entry*/,
       return fail(last_error("mkdirat", ""));
     }
   }
-  NodeId id = dirs_.add_made(place.parent, place.name, mode);
+  TRY_ASSIGN(NodeId id, dirs_.add_made(place.parent, place.name, mode));
   dirs_[id].opaque = opaque;
   dirs_.mark_content(place.parent);
   return id;

@@ -171,10 +171,19 @@ Result<void> Applier::mark_name(NodeId parent, std::string_view name,
   dirs_.mark_content(parent);
   if (kernel_.mknodat(place.dir->get(), place.name.c_str(), S_IFCHR,
                       makedev(0, 0)) != 0) {
-    if (errno == EEXIST) {
+    if (errno != EEXIST) {
+      return fail(last_error("mknodat", ""));
+    }
+    TRY_ASSIGN(bool same, is_mark(place.dir->get(), name));
+    if (same) {
       return {};  // The same whiteout twice.
     }
-    return fail(last_error("mknodat", ""));
+    // Copied up from a lower layer for a hard link, and hidden after all.
+    TRY(make_way(place));
+    if (kernel_.mknodat(place.dir->get(), place.name.c_str(), S_IFCHR,
+                        makedev(0, 0)) != 0) {
+      return fail(last_error("mknodat", ""));
+    }
   }
   TarEntry mark;
   mark.ordinal = entry.ordinal;

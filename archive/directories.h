@@ -67,12 +67,16 @@ class Directories {
   Directories(const Directories&) = delete;
   Directories& operator=(const Directories&) = delete;
 
-  // What lower layers kept elsewhere say, asked where this one has nothing: the
-  // target of a symlink that stands there, and what a directory that an entry
+  // What lower layers kept elsewhere say, asked where this one has nothing:
+  // where a symlink lies that shows there, and what a directory that an entry
   // implies should be.
+  struct LinkBelow {
+    SharedFd dir;
+    std::string name;
+  };
   struct Below {
-    std::function<Result<std::optional<std::string>>(NodeId parent,
-                                                     std::string_view name)>
+    std::function<Result<std::optional<LinkBelow>>(NodeId parent,
+                                                   std::string_view name)>
         link;
     std::function<Result<void>(NodeId made)> implied;
   };
@@ -134,7 +138,7 @@ class Directories {
   Result<std::optional<NodeId>> step(Walk& walk, std::string_view name);
   Result<std::optional<NodeId>> enter(Walk& walk, std::string_view name);
   Result<bool> follow(Walk& walk, std::string_view name);
-  static Result<void> follow_to(Walk& walk, std::string_view target);
+  Result<bool> follow_in(Walk& walk, int dir, const std::string& name);
   Result<NodeId> make(Walk& walk, std::string_view name);
   Result<void> disinherit(NodeId id);
   Result<Fd> open_child(int parent, std::string_view name);

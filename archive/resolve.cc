@@ -59,7 +59,14 @@ Result<std::optional<NodeId>> Directories::enter(Walk& walk,
     return found;
   }
   if (found) {  // Absent.
-    if (walk.path.inside_link()) {
+    if (below_.link) {
+      TRY_ASSIGN(std::optional<LinkBelow> link, below_.link(walk.at, name));
+      if (link) {
+        TRY(follow_in(walk, link->dir->get(), link->name));
+        return std::optional<NodeId>(walk.at);
+      }
+    }
+    if (walk.path.inside_link() && !below_.link) {
       return fail(make_error(ENOENT, "resolve", "",
                              "a parent is a dangling symbolic link"));
     }
@@ -84,8 +91,13 @@ Result<std::optional<NodeId>> Directories::enter(Walk& walk,
 // when `name` is no symlink.
 Result<bool> Directories::follow(Walk& walk, std::string_view name) {
   TRY_ASSIGN(SharedFd dir, fd(walk.at));
+  return follow_in(walk, dir->get(), std::string(name));
+}
+
+Result<bool> Directories::follow_in(Walk& walk, int dir,
+                                    const std::string& name) {
   TRY_ASSIGN(std::optional<copy::PathInRoot::Start> start,
-             walk.path.follow(kernel_, dir->get(), std::string(name)));
+             walk.path.follow(kernel_, dir, name));
   if (start == copy::PathInRoot::Start::root) {
     walk.at = kRoot;
   }
@@ -98,12 +110,15 @@ Result<NodeId> Directories::make(Walk& walk, std::string_view name) {
   if (kernel_.mkdirat(dir->get(), std::string(name).c_str(), kImplied) != 0) {
     return fail(last_error("mkdirat", ""));
   }
-  NodeId id = add_made(walk.at, name, kImplied);
+  TRY_ASSIGN(NodeId id, add_made(walk.at, name, kImplied));
   DirNode& node = nodes_[id];
   node.atime = walk.implied[0].tv_sec;
   node.atime_ns = static_cast<uint32_t>(walk.implied[0].tv_nsec);
   node.mtime = walk.implied[1].tv_sec;
   node.mtime_ns = static_cast<uint32_t>(walk.implied[1].tv_nsec);
+  if (below_.implied) {
+    TRY(below_.implied(id));
+  }
   return id;
 }
 

@@ -120,6 +120,10 @@ class SliceStream {
   // The next slice, never empty; nothing at the end of the stream, and again
   // whenever asked after it. After a failure the stream is of no more use.
   virtual Result<std::optional<Slice>> next() = 0;
+
+  // Goes on behind up to `bytes` bytes, a multiple of 512, where they need not
+  // be read, and says how many it passed over. Not beyond the end.
+  virtual uint64_t pass_over(uint64_t /*bytes*/) { return 0; }
 };
 
 // A plain tar that lies in memory, as slices that point into it.

@@ -66,6 +66,14 @@ Result<Slice> TarBlocks::take(uint64_t most) {
 }
 
 Result<void> TarBlocks::skip(uint64_t bytes) {
+  if (bytes > slice_.bytes.size()) {
+    bytes -= slice_.bytes.size();
+    position_ += slice_.bytes.size();
+    slice_ = {};
+    uint64_t passed = stream_.pass_over(bytes - bytes % kTarBlock);
+    bytes -= passed;
+    position_ += passed;
+  }
   while (bytes != 0) {
     TRY_ASSIGN(Slice piece, take(bytes));
     bytes -= piece.bytes.size();

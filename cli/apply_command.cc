@@ -39,8 +39,8 @@ Examples:
       Adds the layer to rootfs, and removes what it hides.
   curl https://example.org/layer | lamina apply --expect-digest sha256:... - new
       From a pipe; what does not have the digest leaves nothing.
-  lamina apply --whiteouts overlay layer.tar upper
-      The layer by itself, to be mounted above others.
+  lamina apply --whiteouts overlay --lower base layer.tar upper
+      The layer by itself, to be mounted above base.
   lamina apply --whiteouts none --strip 1 --owner none package.tgz package
       A source or npm package, as an ordinary user.)";
 
@@ -72,6 +72,11 @@ CLI::App& ApplyCommand::declare(CLI::App& app) {
   };
   word("--whiteouts", words_.whiteouts, "FORM",
        "remove, overlay, keep or none: see below");
+  sub.add_option("--lower", words_.lower,
+                 "A layer below, for links into it; the lowest first")
+      ->type_name("DIR")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   word("--expect-diff-id", words_.expect_diff_id, "DIGEST",
        "The digest that LAYER must have when unpacked");
   word("--expect-digest", words_.expect_digest, "DIGEST",
@@ -101,6 +106,10 @@ Result<archive::ApplyReport> ApplyCommand::apply(StopOnSignals& signals) {
       words_.layer == "-" ? "standard input" : words_.layer;
   TRY_ASSIGN(Fd blob, open_blob(words_.layer));
   TRY_ASSIGN(NamePlace root, open_parent(kernel, words_.root));
+  for (const std::string& layer : words_.lower) {
+    TRY_ASSIGN(Fd lower, open_directory(kernel, layer));
+    options_.lower.push_back(std::make_shared<const Fd>(std::move(lower)));
+  }
   archive::FdSource source(kernel, blob, shown);
   copy::Progress progress;
   options_.stop = signals.token();

@@ -1,5 +1,8 @@
 #include "cli/apply_report.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <nlohmann/json.hpp>
 
 #include "cli/report_text.h"
@@ -18,9 +21,8 @@ copy::Report forgiven_of(const archive::ApplyReport& report) {
   return out;
 }
 
-}  // namespace
-
-std::string apply_report_text(const archive::ApplyReport& report) {
+// What was made, and what was lost on the way.
+std::string made_text(const archive::ApplyReport& report) {
   std::string out = report_line(
       "entries", made_how(report.entries, {{report.directories, "directories"},
                                            {report.files, "files"},
@@ -31,21 +33,19 @@ std::string apply_report_text(const archive::ApplyReport& report) {
                                            {report.skipped, "skipped"}}));
   out += report_line("bytes", human_bytes(report.bytes) + " in files, " +
                                   human_bytes(report.bytes_in) + " read");
+  if (report.copied_up != 0) {
+    out += report_line("copied up",
+                       with_commas(report.copied_up) + " files for links");
+  }
   if (report.dropped_xattrs != 0) {
     out += report_line("dropped",
                        with_commas(report.dropped_xattrs) + " attributes");
   }
-  out += forgiven_text(forgiven_of(report));
-  out += report_line("diffID", report.diff_id.text());
-  if (report.digest != report.diff_id) {
-    out += report_line("digest", report.digest.text());
-  }
-  return out +
-         report_line("time", time_text(report.seconds.count(), report.workers));
+  return out + forgiven_text(forgiven_of(report));
 }
 
-std::string apply_report_json(const archive::ApplyReport& report) {
-  nlohmann::ordered_json out = {
+nlohmann::ordered_json json_of(const archive::ApplyReport& report) {
+  return {
       {"entries", report.entries},
       {"directories", report.directories},
       {"files", report.files},
@@ -53,6 +53,7 @@ std::string apply_report_json(const archive::ApplyReport& report) {
       {"symlinks", report.symlinks},
       {"specials", report.specials},
       {"whiteouts", report.whiteouts},
+      {"copied_up", report.copied_up},
       {"skipped", report.skipped},
       {"bytes", report.bytes},
       {"bytes_in", report.bytes_in},
@@ -69,6 +70,82 @@ std::string apply_report_json(const archive::ApplyReport& report) {
         {"modes", report.forgiven_modes},
         {"first", report.first_forgiven}}},
   };
+}
+
+// All layers as one.
+archive::ApplyReport sum_of(const archive::UnpackReport& report) {
+  using Count = uint64_t archive::ApplyReport::*;
+  using R = archive::ApplyReport;
+  constexpr Count kCounts[] = {
+      &R::entries,           &R::files,
+      &R::directories,       &R::symlinks,
+      &R::hard_links,        &R::specials,
+      &R::whiteouts,         &R::skipped,
+      &R::copied_up,         &R::bytes,
+      &R::bytes_in,          &R::bytes_out,
+      &R::dropped_xattrs,    &R::forgiven_owners,
+      &R::forgiven_xattrs,   &R::forgiven_modes,
+      &R::forgiven_specials,
+  };
+  archive::ApplyReport out;
+  for (const archive::ApplyReport& layer : report.layers) {
+    for (Count count : kCounts) {
+      out.*count += layer.*count;
+    }
+    if (out.first_forgiven.empty()) {
+      out.first_forgiven = layer.first_forgiven;
+    }
+    out.workers = std::max(out.workers, layer.workers);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string apply_report_text(const archive::ApplyReport& report) {
+  std::string out =
+      made_text(report) + report_line("diffID", report.diff_id.text());
+  if (report.digest != report.diff_id) {
+    out += report_line("digest", report.digest.text());
+  }
+  return out +
+         report_line("time", time_text(report.seconds.count(), report.workers));
+}
+
+std::string apply_report_json(const archive::ApplyReport& report) {
+  return json_of(report).dump() + "\n";
+}
+
+std::string unpack_report_text(const archive::Image& image,
+                               const archive::UnpackReport& report) {
+  const archive::ApplyReport sum = sum_of(report);
+  std::string out;
+  if (image.manifest) {
+    out += report_line("manifest", image.manifest->text());
+  }
+  out += report_line("config", image.config.text());
+  out += report_line("platform", escape_name(image.platform.text()));
+  out += report_line("layers", with_commas(report.layers.size()));
+  return out + made_text(sum) +
+         report_line("time", time_text(report.seconds.count(), sum.workers));
+}
+
+std::string unpack_report_json(const archive::Image& image,
+                               const archive::UnpackReport& report) {
+  nlohmann::ordered_json layers = nlohmann::ordered_json::array();
+  for (const archive::ApplyReport& layer : report.layers) {
+    layers.push_back(json_of(layer));
+  }
+  nlohmann::ordered_json out = {
+      {"manifest", nullptr},
+      {"config", image.config.text()},
+      {"platform", escape_name(image.platform.text())},
+      {"seconds", report.seconds.count()},
+      {"layers", std::move(layers)},
+  };
+  if (image.manifest) {
+    out["manifest"] = image.manifest->text();
+  }
   return out.dump() + "\n";
 }
 

@@ -148,6 +148,9 @@ tl::expected<ApplyOptions, std::string> parse_apply(const ApplyWords& words) {
   if (auto wrong = read_words(words, &options)) {
     return Wrong(std::move(*wrong));
   }
+  if (!words.lower.empty() && options.whiteouts == Whiteouts::remove) {
+    return Wrong("--lower goes with --whiteouts overlay, keep or none");
+  }
   options.loss = words.best_effort ? copy::Loss::forgiven : copy::Loss::refused;
   options.leftovers =
       words.keep_partial ? copy::Leftovers::kept : copy::Leftovers::removed;

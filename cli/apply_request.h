@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <tl/expected.hpp>
 
@@ -29,11 +30,13 @@ struct ApplyWords {
   std::string max_ratio;
   std::string max_window;
   std::string workers;
+  std::vector<std::string> lower;
   bool best_effort = false;
   bool keep_partial = false;
 };
 
 // The options of the apply, or one escaped line that says which word is wrong.
+// Lower layers are opened by the command.
 tl::expected<archive::ApplyOptions, std::string> parse_apply(
     const ApplyWords& words);
 

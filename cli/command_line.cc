@@ -19,6 +19,7 @@ constexpr const char* kMore =
     R"(Try:
   lamina copy rootfs rootfs.new     a copy; bytes are shared where they can be
   lamina apply layer.tar.gz rootfs  a layer, as a tarball
+  lamina unpack image:tag rootfs    every layer of an image
   lamina probe .                    what the file system of this directory can do
   lamina COMMAND --help             what a command does, with examples
 
@@ -63,9 +64,9 @@ CommandLine::CommandLine()
   app_->require_subcommand(1);
   app_->footer(kMore);
   app_->get_formatter()->column_width(26);
-  for (auto make : {make_copy_command, make_apply_command, make_write_command,
-                    make_remove_command, make_lock_command, make_unlock_command,
-                    make_probe_command}) {
+  for (auto make : {make_copy_command, make_apply_command, make_unpack_command,
+                    make_write_command, make_remove_command, make_lock_command,
+                    make_unlock_command, make_probe_command}) {
     std::unique_ptr<Command> command = make();
     CLI::App& declared = command->declare(*app_);
     commands_.push_back({std::move(command), &declared});

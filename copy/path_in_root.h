@@ -32,6 +32,11 @@ class PathInRoot {
   // Takes the next component, "." and ".." included; false at the end.
   bool take(std::string* name);
 
+  // True when there is no component left.
+  bool at_end() const {
+    return rest_.find_first_not_of('/') == std::string::npos;
+  }
+
   // True when the component taken last came from a symlink's target.
   bool inside_link() const { return inside_link_; }
 

@@ -31,6 +31,7 @@ stops_while_the_sender_is_silent
 second_signal_ends_at_once
 terminal_shows_bytes
 maps_owners
+overlay_mounts_what_was_applied
 ordinary_user_applies_a_package
 LIST
 }
@@ -271,4 +272,35 @@ ordinary_user_applies_a_package() {
         "$T/p.tgz" "$T/out-dir/p" >"$T/out" || fail "refused"
     [ "$(cat "$T/out-dir/p/lib/.wh.x")" = x ] || fail "$(find "$T/out-dir")"
     [ "$(stat -c %u "$T/out-dir/p/package.json")" = 65534 ] || fail owner
+}
+
+# Two layers kept apart and mounted are the two applied to one root.
+overlay_mounts_what_was_applied() {
+    dir=$(mount_fs tmpfs 64)
+    mkdir -p "$T/in/d/sub" "$T/in/usr/lib" "$T/new/d/sub" "$T/new/lib"
+    echo old >"$T/in/d/file"
+    echo gone >"$T/in/d/sub/gone"
+    ln -s usr/lib "$T/in/lib"
+    chmod 2751 "$T/in/d"
+    tar -C "$T/in" -cf "$T/base.tar" .
+    echo so >"$T/new/lib/new.so"
+    : >"$T/new/d/sub/.wh.gone"
+    # A link into the layer below, a whiteout, and a parent that is a link there.
+    ln "$T/in/d/file" "$T/in/d/link"
+    tar -C "$T/in" -cf "$T/both.tar" d/file d/link
+    dd if="$T/both.tar" of="$T/layer.tar" bs=512 skip=2 count=1 status=none
+    tar -C "$T/new" -cf "$T/rest.tar" d/sub/.wh.gone lib/new.so
+    cat "$T/rest.tar" >>"$T/layer.tar"
+    does "$LAMINA" apply "$T/base.tar" "$dir/one"
+    does "$LAMINA" apply "$T/layer.tar" "$dir/one"
+    does "$LAMINA" apply --whiteouts overlay "$T/base.tar" "$dir/base"
+    does "$LAMINA" apply --json --whiteouts overlay --lower "$dir/base" \
+        "$T/layer.tar" "$dir/upper"
+    report_is copied_up 1
+    mkdir "$dir/work" "$dir/merged"
+    mount -t overlay -o "lowerdir=$dir/base,upperdir=$dir/upper,\
+workdir=$dir/work" overlay "$dir/merged" || skip "no overlay on tmpfs"
+    same_trees "$dir/one" "$dir/merged" root
+    [ "$(stat -c %i "$dir/upper/d/file")" = \
+        "$(stat -c %i "$dir/upper/d/link")" ] || fail "not one inode"
 }

@@ -14,7 +14,7 @@ _lamina() {
 
     COMPREPLY=()
     if [[ $COMP_CWORD -eq 1 ]]; then
-        words='copy apply write remove lock unlock probe --help --version'
+        words='copy apply unpack write remove lock unlock probe --help --version'
     else
         case $prev in
         --mode) words='auto reflink hardlink content' ;;
@@ -23,7 +23,7 @@ _lamina() {
         --whiteouts) words='remove overlay keep none' ;;
         --uid-map | --gid-map | --label | --workers | --expect-diff-id | \
             --expect-digest | --strip | --max-size | --max-entries | \
-            --max-ratio | --max-window) return ;;
+            --max-ratio | --max-window | --platform) return ;;
         *)
             [[ $cur == -* ]] && case $command in
             copy)
@@ -32,10 +32,15 @@ _lamina() {
                     --keep-partial --verify --json --help'
                 ;;
             apply)
-                words='--whiteouts --expect-diff-id --expect-digest --strip
+                words='--whiteouts --lower --expect-diff-id --expect-digest --strip
                     --owner --uid-map --gid-map --xattrs --best-effort
                     --max-size --max-entries --max-ratio --max-window
                     --workers --keep-partial --json --help'
+                ;;
+            unpack)
+                words='--platform --owner --uid-map --gid-map --xattrs
+                    --best-effort --max-size --max-entries --max-ratio
+                    --max-window --workers --keep-partial --json --help'
                 ;;
             remove) words='--workers --help' ;;
             write) words='--manifest --workers --help' ;;
@@ -50,7 +55,8 @@ _lamina() {
     else
         compopt -o filenames 2>/dev/null
         # A layer and a manifest are files; all other arguments, directories.
-        [[ $command == apply || $prev == --manifest ]] && kind=-f
+        [[ $command == apply || $command == unpack ||
+            $prev == --manifest ]] && kind=-f
         mapfile -t COMPREPLY < <(compgen "$kind" -- "$cur")
     fi
 }

@@ -53,7 +53,7 @@ TEST(ApplyReportJson, IsOneObjectOnOneLineWithEveryKey) {
   EXPECT_EQ(json["entries"], 1234);
   EXPECT_EQ(json["diff_id"], report().diff_id.text());
   EXPECT_EQ(json["forgiven"]["owners"], 0);
-  EXPECT_EQ(json.size(), 17U);
+  EXPECT_EQ(json.size(), 18U);
 }
 
 }  // namespace

@@ -116,6 +116,12 @@ TEST(ApplyRequest, RefusesContradictions) {
   EXPECT_EQ(refusal(given),
             "--uid-map and --gid-map mean --owner mapped, not --owner none");
   given = words();
+  given.lower = {"base"};
+  EXPECT_EQ(refusal(given),
+            "--lower goes with --whiteouts overlay, keep or none");
+  given.whiteouts = "keep";
+  EXPECT_EQ(refusal(given), "accepted");
+  given = words();
   given.root.clear();
   EXPECT_EQ(refusal(given), "what to apply and ROOT must not be empty");
 }
