@@ -33,6 +33,7 @@ terminal_shows_bytes
 maps_owners
 overlay_mounts_what_was_applied
 ordinary_user_applies_a_package
+ordinary_user_applies_a_source_archive
 LIST
 }
 
@@ -303,4 +304,25 @@ workdir=$dir/work" overlay "$dir/merged" || skip "no overlay on tmpfs"
     same_trees "$dir/one" "$dir/merged" root
     [ "$(stat -c %i "$dir/upper/d/file")" = \
         "$(stat -c %i "$dir/upper/d/link")" ] || fail "not one inode"
+}
+
+# As a release is packed: a global header, a folder around all, long names.
+ordinary_user_applies_a_source_archive() {
+    need git setpriv
+    mkdir "$T/src" "$T/out-dir"
+    long=$(printf '%0100d/%0100d' 1 2)
+    mkdir -p "$T/src/$long"
+    echo deep >"$T/src/$long/file"
+    ln -s "$long" "$T/src/short"
+    cp "$LAMINA_ROOT/README.md" "$T/src"
+    git -C "$T/src" init -q
+    git -C "$T/src" add -A
+    git -C "$T/src" -c user.name=n -c user.email=e commit -qm all
+    git -C "$T/src" archive --format=tar.gz --prefix=pkg-1.0/ HEAD \
+        >"$T/pkg.tar.gz"
+    chown 65534:65534 "$T/out-dir"
+    as_nobody "$LAMINA" apply --whiteouts none --strip 1 --owner none \
+        "$T/pkg.tar.gz" "$T/out-dir/pkg" >"$T/out" || fail "refused"
+    rm -rf "$T/src/.git"
+    diff -r "$T/src" "$T/out-dir/pkg" || fail "not what was packed"
 }

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <regex>
+#include <set>
 #include <string>
 
 #include "nlohmann/json.hpp"
@@ -58,6 +59,45 @@ TEST_F(ApplyCorpus, LayersAreAppliedOrRefusedAsItSays) {
         << name << ": " << c["why"] << "\n"
         << error;
     EXPECT_EQ(lamina::test::dump_tree(temp_.path("outside")), outside) << name;
+    if (fs::exists(root())) {
+      lamina::test::remove_all_at(temp_.fd(), "root");
+    }
+  }
+}
+
+// The reader's tests look at what is in them (tar_corpus_test.cc).
+TEST_F(ApplyCorpus, ArchivesOfGosTestsAreAppliedOrRefusedWhole) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "their owners need root";
+  }
+  const fs::path folder = "/usr/share/go-1.19/src/archive/tar/testdata";
+  if (!fs::exists(folder)) {
+    GTEST_SKIP() << "no test data of Go's archive/tar (golang-1.19-src)";
+  }
+  const std::set<std::string> refused = {
+      "gnu-incremental.tar",
+      "issue10968.tar",
+      "issue11169.tar",
+      "issue12435.tar",
+      "neg-size.tar",
+      "pax-bad-hdr-file.tar",
+      "pax-bad-hdr-large.tar.bz2",
+      "pax-bad-mtime-file.tar",
+      "pax-nul-path.tar",
+      "pax-nul-xattrs.tar",
+      "pax-path-hdr.tar",
+      "writer-big-long.tar",
+      "writer-big.tar",
+  };
+
+  for (const auto& archive : fs::directory_iterator(folder)) {
+    const std::string name = archive.path().filename();
+    if (name.find(".tar") == std::string::npos) {
+      continue;
+    }
+    const std::string error = apply_file(archive.path());
+    EXPECT_EQ(!error.empty(), refused.contains(name)) << name << ": " << error;
+    EXPECT_EQ(fs::exists(root()), error.empty()) << name;
     if (fs::exists(root())) {
       lamina::test::remove_all_at(temp_.fd(), "root");
     }
