@@ -141,8 +141,13 @@ TEST(WorkerPoolSharing, TakesWorkFromRequestsInTurn) {
 
   // Both callers are stuck in their own first task, so only helpers work.
   TaskGroup late(pool, 2, 2);
-  submit(late, [&] { let_go.wait(); });
+  std::latch late_stuck(1);
+  submit(late, [&] {
+    late_stuck.count_down();
+    let_go.wait();
+  });
   std::thread late_caller([&] { late.run(); });
+  late_stuck.wait();
   TaskGroup early(pool, 1, 2);
   std::latch all_submitted(1);
   std::latch early_stuck(1);
