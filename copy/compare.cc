@@ -9,6 +9,7 @@
 #include "base/kernel.h"
 #include "base/worker_pool.h"
 #include "copy/compare_visitor.h"
+#include "copy/open_quietly.h"
 
 namespace lamina::copy {
 
@@ -16,18 +17,6 @@ namespace {
 
 // More readers than this only make a disk seek.
 constexpr unsigned kMostReaders = 4;
-
-Result<Fd> open_again(Kernel& kernel, const Fd& dir) {
-  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-  Fd fd(kernel.openat(dir.get(), ".", kFlags | O_NOATIME, 0));
-  if (!fd.valid()) {
-    fd.reset(kernel.openat(dir.get(), ".", kFlags, 0));
-  }
-  if (!fd.valid()) {
-    return fail(last_error("open", ""));
-  }
-  return fd;
-}
 
 }  // namespace
 
@@ -54,8 +43,9 @@ Result<Comparison> compare_trees(const Fd& source, const Fd& copy,
              options.stop});
   // The walk reads through descriptors of its own: the caller's keep their
   // offset.
-  TRY_ASSIGN(Fd own_source, open_again(kernel, source));
-  TRY_ASSIGN(Fd own_copy, open_again(kernel, copy));
+  TRY_ASSIGN(Fd own_source,
+             open_quietly(kernel, source.get(), ".", O_DIRECTORY));
+  TRY_ASSIGN(Fd own_copy, open_quietly(kernel, copy.get(), ".", O_DIRECTORY));
   auto root = std::make_shared<Dir>(nullptr, "");
   auto visitor = std::make_unique<CompareVisitor>(state);
   TRY(visitor->compare_directories(*root, std::move(own_source),

@@ -28,7 +28,8 @@ void FileComparison::begin(Kernel& kernel, int source, int copy,
   data_until_ = 0;
   sparse_ = source_stat.st_blocks * kStatBlock < size_ ||
             copy_stat.st_blocks * kStatBlock < size_;
-  allocated_ = copy_stat.st_blocks * kStatBlock > size_ - kHoleBytes;
+  allocated_ = holes_ == Holes::matter &&
+               copy_stat.st_blocks * kStatBlock > size_ - kHoleBytes;
   difference_.clear();
 }
 

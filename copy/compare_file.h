@@ -18,8 +18,14 @@ class Kernel;
 
 namespace lamina::copy {
 
+// Whether a hole of the source that is zeros in the copy is a difference.
+enum class Holes { matter, are_zeros };
+
 class FileComparison {
  public:
+  explicit FileComparison(Holes holes = Holes::matter)
+      : holes_(holes) {}
+
   // The most a step reads of either.
   static constexpr size_t kStepBytes = size_t{16} * 1024 * 1024;
   // A hole in the source that is smaller may be filled: file systems round.
@@ -43,6 +49,7 @@ class FileComparison {
   off_t next_hole(int fd) const;
   bool is_filled(off_t end) const;
 
+  const Holes holes_;
   Kernel* kernel_ = nullptr;
   int source_ = -1;
   int copy_ = -1;

@@ -12,14 +12,13 @@
 #include "base/kernel.h"
 #include "copy/compare_stats.h"
 #include "copy/compare_xattrs.h"
+#include "copy/open_quietly.h"
 #include "copy/report.h"
 
 namespace lamina::copy {
 
 namespace {
 
-constexpr int kFlags =
-    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
 bool same_inode(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
@@ -32,18 +31,6 @@ void CompareVisitor::end_turn() {
     state_.options.progress->entries += entries_;
   }
   entries_ = 0;
-}
-
-// Opens without following, waiting, or touching the time of access.
-Result<Fd> CompareVisitor::open_quietly(int dir, const char* name, int flags) {
-  Fd fd(kernel_.openat(dir, name, kFlags | O_NOATIME | flags, 0));
-  if (!fd.valid() && errno == EPERM) {
-    fd.reset(kernel_.openat(dir, name, kFlags | flags, 0));
-  }
-  if (!fd.valid()) {
-    return fail(last_error("openat", ""));
-  }
-  return fd;
 }
 
 Result<FsKind> CompareVisitor::kind_of(dev_t device_number, int fd) {
@@ -62,8 +49,9 @@ Result<bool> CompareVisitor::enter(Dir& dir, int parent_source, int parent_copy,
                                    OpenDirs& open) {
   ++entries_;
   const char* name = dir.name().c_str();
-  TRY_ASSIGN(Fd source, open_quietly(parent_source, name, O_DIRECTORY));
-  auto copy = open_quietly(parent_copy, name, O_DIRECTORY);
+  TRY_ASSIGN(Fd source,
+             open_quietly(kernel_, parent_source, name, O_DIRECTORY));
+  auto copy = open_quietly(kernel_, parent_copy, name, O_DIRECTORY);
   if (!copy) {
     int code = copy.error().code;
     if (code == ENOENT) {
@@ -287,8 +275,8 @@ Result<Visit> CompareVisitor::compare_regular(const Entry& entry,
   if (source.st_size == 0) {
     return Visit::done;
   }
-  TRY_ASSIGN(source_file_, open_quietly(entry.source, entry.name(), 0));
-  TRY_ASSIGN(copy_file_, open_quietly(entry.target, entry.name(), 0));
+  TRY_ASSIGN(source_file_, open_quietly(kernel_, entry.source, entry.name()));
+  TRY_ASSIGN(copy_file_, open_quietly(kernel_, entry.target, entry.name()));
   file_.begin(kernel_, source_file_.get(), copy_file_.get(), source, copy);
   return resume(entry);
 }

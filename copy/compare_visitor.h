@@ -78,7 +78,6 @@ class CompareVisitor final : public Visitor {
 
   Result<std::optional<struct stat>> stat_copy(const Entry& entry);
   Result<Names> names_in(int dir);
-  Result<Fd> open_quietly(int dir, const char* name, int flags);
   Result<FsKind> kind_of(dev_t device, int fd);
 
   CompareState& state_;
