@@ -71,6 +71,17 @@ std::string read_target(int parent, const std::string& name) {
   return {buffer.data(), static_cast<std::size_t>(n)};
 }
 
+// What mixing in `count` zeros makes of a digest: a product with a power of the
+// prime, at a cost that hardly grows with it. So a hole is what it reads as.
+std::uint64_t mix_zeros(std::uint64_t digest, std::uint64_t count) {
+  for (std::uint64_t power = kFnvPrime; count > 0; count >>= 1U) {
+    if ((count & 1U) != 0)
+      digest *= power;
+    power *= power;
+  }
+  return digest;
+}
+
 // Reads what lies in the file: the places that hold data, and the bytes.
 void read_content(int parent, const std::string& name, Shown holes,
                   Node& node) {
@@ -93,11 +104,7 @@ void read_content(int parent, const std::string& name, Shown holes,
     if (begin < 0 && errno != ENXIO)
       throw_errno("lseek", node.path);
     const off_t data = begin < 0 ? size : std::min(begin, size);
-    // A hole is mixed in by its length, at a cost that does not grow with it.
-    if (data > at)
-      digest = (digest ^ static_cast<std::uint64_t>(data - at));
-    if (data > at)
-      digest *= kFnvPrime;
+    digest = mix_zeros(digest, static_cast<std::uint64_t>(data - at));
     text.append(shown ? static_cast<std::size_t>(data - at) : 0, '\0');
     if (data == size)
       break;
