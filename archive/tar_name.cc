@@ -8,6 +8,8 @@ namespace lamina::archive {
 
 namespace {
 
+constexpr std::string_view kWhiteout = ".wh.";
+
 // Takes the first component off `rest`, and the slash behind it.
 std::string_view take_component(std::string_view& rest) {
   size_t slash = std::min(rest.find('/'), rest.size());
@@ -41,7 +43,10 @@ Result<void> check_clean(std::string_view name, const NameLimits& limits) {
   }
   size_t depth = 0;
   while (!name.empty()) {
-    if (take_component(name).size() > limits.component_bytes) {
+    std::string_view component = take_component(name);
+    size_t most = limits.component_bytes;
+    most += component.starts_with(kWhiteout) ? kWhiteout.size() : 0;
+    if (component.size() > most) {
       return fail(malformed_tar("a part of the name is too long"));
     }
     if (++depth > limits.depth) {

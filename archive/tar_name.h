@@ -15,7 +15,8 @@ namespace lamina::archive {
 struct NameLimits {
   // Of the clean name; Linux takes no longer path, PATH_MAX with its NUL.
   size_t path_bytes = 4095;
-  // NAME_MAX of every file system a layer could come from.
+  // NAME_MAX of every file system a layer could come from. ".wh." in front of
+  // one is not counted: a whiteout hides a name that long.
   size_t component_bytes = 255;
   size_t depth = 1024;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <tuple>
 #include <utility>
 
 #include "archive/tar_header.h"
@@ -86,6 +87,22 @@ Result<void> TarWriter::finish() {
   return remember(flush());
 }
 
+void TarWriter::spoil() {
+  if (sink_failed_) {
+    return;
+  }
+  if (body_left_ == 0) {
+    TarEntry entry;
+    entry.path = "incomplete";
+    entry.mtime.tv_nsec = 1;  // Takes a PAX header, which is then missing.
+    auto headers = make_ustar_headers(entry);
+    std::ignore = end_body() && headers &&
+                  write(std::string_view(*headers).substr(0, kTarBlock));
+  }
+  std::ignore = flush();
+  failed_ = refuse(path_, "the archive was given up");
+}
+
 Result<void> TarWriter::write(std::string_view text) {
   written_ += text.size();
   // A large piece goes straight on, behind what was gathered.
@@ -94,15 +111,21 @@ Result<void> TarWriter::write(std::string_view text) {
     TRY(flush());
   }
   if (large) {
-    return sink_(bytes_of(text));
+    return hand_on(text);
   }
   buffer_ += text;
   return {};
 }
 
+Result<void> TarWriter::hand_on(std::string_view text) {
+  auto done = sink_(bytes_of(text));
+  sink_failed_ = sink_failed_ || !done;
+  return done;
+}
+
 Result<void> TarWriter::flush() {
   if (!buffer_.empty()) {
-    TRY(sink_(bytes_of(buffer_)));
+    TRY(hand_on(buffer_));
     buffer_.clear();
   }
   return {};

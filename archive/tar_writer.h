@@ -1,7 +1,8 @@
 // Writes a tar as the layers of images are: the same entries give the same
 // bytes, anywhere and at any time.
 //
-// A header is plain ustar where every field fits and the names are ASCII; else
+// A header is plain ustar where every field fits and the names are ASCII (or no
+// characters at all: bytes that are no UTF-8 stand there as they are); else
 // a PAX header goes before it that holds just what does not fit, its records in
 // the order of their keys. User and group names are empty, device numbers only
 // those of devices, names of directories end in a slash, and the archive ends
@@ -58,6 +59,12 @@ class TarWriter {
   // body is not complete.
   Result<void> finish();
 
+  // Ends an archive that is not whole so that no reader takes it for one: most
+  // read an archive that stops between two entries to its end without a word. A
+  // body that is not complete stays so; elsewhere the header of an
+  // extended header is added, but not that. A sink that failed is left alone.
+  void spoil();
+
   // Bytes written so far, those not handed on yet too.
   uint64_t written() const { return written_; }
 
@@ -66,6 +73,7 @@ class TarWriter {
   Result<void> end_body();
   Result<void> write(std::string_view text);
   Result<void> flush();
+  Result<void> hand_on(std::string_view text);
   Result<void> remember(Result<void> result);
 
   const Sink sink_;
@@ -77,6 +85,7 @@ class TarWriter {
   uint64_t body_left_ = 0;
   uint64_t padding_ = 0;
   std::optional<Error> failed_;
+  bool sink_failed_ = false;
 };
 
 // A sink that writes to a descriptor, which must outlive it; write(2) until all

@@ -10,6 +10,7 @@
 
 #include "archive/pax.h"
 #include "archive/tar_header.h"
+#include "base/utf8.h"
 
 namespace lamina::archive {
 
@@ -42,9 +43,14 @@ Error refuse(std::string_view why) {
   return make_error(0, "", "", why);
 }
 
-bool is_ascii(std::string_view text) {
-  return std::ranges::all_of(
-      text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+// True for a name that stands in a ustar field as it is: ASCII, or bytes that
+// mean no characters, which a PAX record could not hold (it is UTF-8;
+// libarchive refuses others, and GNU tar warns about the record that would
+// allow them).
+bool is_plain(std::string_view text) {
+  return !is_utf8(text) || std::ranges::all_of(text, [](char c) {
+    return static_cast<unsigned char>(c) < 0x80;
+  });
 }
 
 bool is_device(EntryType type) {
@@ -117,7 +123,7 @@ class Block {
 // Puts a name into name and prefix. False when it does not fit; then a
 // beginning of it is there for those who read no PAX.
 bool put_name(Block& block, std::string_view name) {
-  if (!is_ascii(name)) {
+  if (!is_plain(name)) {
     std::string plain(name.substr(0, kName.size));
     std::ranges::replace_if(
         plain, [](char c) { return static_cast<unsigned char>(c) >= 0x80; },
@@ -146,7 +152,7 @@ bool put_name(Block& block, std::string_view name) {
 
 bool put_link(Block& block, std::string_view link) {
   block.put(kLink, link);
-  return link.size() <= kLink.size && is_ascii(link);
+  return link.size() <= kLink.size && is_plain(link);
 }
 
 using Records = std::map<std::string, std::string, std::less<>>;

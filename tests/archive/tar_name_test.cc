@@ -73,6 +73,8 @@ TEST(CleanName, KeepsToItsLimits) {
   EXPECT_TRUE(clean_name(deep, {}, scratch));
   EXPECT_FALSE(clean_name(deep + "d", {}, scratch));
   EXPECT_FALSE(clean_name(std::string(256, 'n'), {}, scratch));
+  EXPECT_TRUE(clean_name(".wh." + std::string(255, 'n'), {}, scratch));
+  EXPECT_FALSE(clean_name(".wh." + std::string(256, 'n'), {}, scratch));
   EXPECT_FALSE(clean_name("a/" + std::string(256, 'n') + "/b", {}, scratch));
   EXPECT_EQ(long_path.size(), 4095U);
   EXPECT_TRUE(clean_name(long_path, {}, scratch));

@@ -301,6 +301,28 @@ TEST(TarWriter, WritesBodiesOfAnySizeInAnyPieces) {
   }
 }
 
+TEST(TarWriter, SpoilsWhatReadersWouldTakeForAWholeArchive) {
+  auto spoiled = [](uint64_t size, std::string_view body) {
+    std::string text;
+    TarWriter writer([&text](Bytes bytes) -> Result<void> {
+      text += text_of(bytes);
+      return {};
+    });
+    EXPECT_TRUE(writer.add(file("a", size)));
+    EXPECT_TRUE(writer.body(bytes_of(body)));
+    writer.spoil();
+    EXPECT_FALSE(writer.finish()) << "given up";
+    return text;
+  };
+
+  for (const std::string& tar :
+       {spoiled(0, ""), spoiled(3, "abc"), spoiled(512, std::string(512, 'x')),
+        spoiled(3, "ab"), spoiled(600, std::string(512, 'x'))}) {
+    EXPECT_NE(listing(tar).find("\nread tar on "), std::string::npos)
+        << listing(tar);
+  }
+}
+
 TEST(TarWriter, HandsOnTheErrorOfItsSink) {
   TarWriter writer([](Bytes) -> Result<void> {
     return fail(make_error(ENOSPC, "write", "out.tar"));
