@@ -11,4 +11,7 @@ namespace lamina::cli {
 // encoder gives: padded, without white space, unused bits zero.
 std::optional<std::string> decode_base64(std::string_view text);
 
+// The text that stands for `bytes`, padded.
+std::string encode_base64(std::string_view bytes);
+
 }  // namespace lamina::cli

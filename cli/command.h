@@ -41,6 +41,8 @@ class Command {
 std::unique_ptr<Command> make_copy_command();
 std::unique_ptr<Command> make_apply_command();
 std::unique_ptr<Command> make_unpack_command();
+std::unique_ptr<Command> make_changes_command();
+std::unique_ptr<Command> make_diff_command();
 std::unique_ptr<Command> make_remove_command();
 std::unique_ptr<Command> make_lock_command();
 std::unique_ptr<Command> make_unlock_command();

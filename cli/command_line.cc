@@ -20,6 +20,8 @@ constexpr const char* kMore =
   lamina copy rootfs rootfs.new     a copy; bytes are shared where they can be
   lamina apply layer.tar.gz rootfs  a layer, as a tarball
   lamina unpack image:tag rootfs    every layer of an image
+  lamina changes base rootfs        what differs between two trees
+  lamina diff base rootfs -o a.tar  the same as a layer
   lamina probe .                    what the file system of this directory can do
   lamina COMMAND --help             what a command does, with examples
 
@@ -65,8 +67,9 @@ CommandLine::CommandLine()
   app_->footer(kMore);
   app_->get_formatter()->column_width(26);
   for (auto make : {make_copy_command, make_apply_command, make_unpack_command,
-                    make_write_command, make_remove_command, make_lock_command,
-                    make_unlock_command, make_probe_command}) {
+                    make_write_command, make_changes_command, make_diff_command,
+                    make_remove_command, make_lock_command, make_unlock_command,
+                    make_probe_command}) {
     std::unique_ptr<Command> command = make();
     CLI::App& declared = command->declare(*app_);
     commands_.push_back({std::move(command), &declared});

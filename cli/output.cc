@@ -32,6 +32,10 @@ Result<void> say(std::string_view text) {
   return write_all(STDOUT_FILENO, text, "standard output");
 }
 
+Result<void> say_aside(std::string_view text) {
+  return write_all(STDERR_FILENO, text, "standard error");
+}
+
 void complain(std::string_view line) {
   std::string text = "lamina: " + std::string(line) + "\n";
   // Where even standard error is closed, the exit code is all that is left.

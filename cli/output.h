@@ -13,6 +13,9 @@ namespace lamina::cli {
 // error: a report that nobody could read is not a success.
 Result<void> say(std::string_view text);
 
+// The same to standard error, where standard output is taken.
+Result<void> say_aside(std::string_view text);
+
 // Writes "lamina: LINE" to standard error. Requires that what came from outside
 // is escaped.
 void complain(std::string_view line);

@@ -16,13 +16,13 @@ LIST
 
 help_names_every_command() {
     does "$LAMINA" --help
-    for word in copy apply unpack write remove lock unlock probe; do
+    for word in copy apply unpack write changes diff remove lock unlock probe; do
         grep -qw "$word" "$T/out" || fail "no $word in the help"
     done
 }
 
 help_of_each_command() {
-    for word in copy apply unpack write remove lock unlock probe; do
+    for word in copy apply unpack write changes diff remove lock unlock probe; do
         does "$LAMINA" "$word" --help
         [ -s "$T/out" ] || fail "no help for $word"
     done

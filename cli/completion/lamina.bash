@@ -14,7 +14,8 @@ _lamina() {
 
     COMPREPLY=()
     if [[ $COMP_CWORD -eq 1 ]]; then
-        words='copy apply unpack write remove lock unlock probe --help --version'
+        words='copy apply unpack write changes diff remove lock unlock
+            probe --help --version'
     else
         case $prev in
         --mode) words='auto reflink hardlink content' ;;
@@ -24,6 +25,11 @@ _lamina() {
         --uid-map | --gid-map | --label | --workers | --expect-diff-id | \
             --expect-digest | --strip | --max-size | --max-entries | \
             --max-ratio | --max-window | --platform) return ;;
+        -o | --output)
+            compopt -o filenames 2>/dev/null
+            mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+            return
+            ;;
         *)
             [[ $cur == -* ]] && case $command in
             copy)
@@ -41,6 +47,11 @@ _lamina() {
                 words='--platform --owner --uid-map --gid-map --xattrs
                     --best-effort --max-size --max-entries --max-ratio
                     --max-window --workers --keep-partial --json --help'
+                ;;
+            changes) words='--xattrs --whole-seconds --json --help' ;;
+            diff)
+                words='--xattrs --whole-seconds --output --best-effort --json
+                    --help'
                 ;;
             remove) words='--workers --help' ;;
             write) words='--manifest --workers --help' ;;

@@ -14,6 +14,12 @@ TEST(Base64, DecodesWhatAnEncoderGives) {
   EXPECT_EQ(decode_base64("AAH/"), std::string("\0\1\xff", 3));
 }
 
+TEST(Base64, EncodesWhatItDecodes) {
+  for (const char* text : {"", "Zg==", "YWI=", "Zm9v", "+/8=", "AAH/"}) {
+    EXPECT_EQ(encode_base64(*decode_base64(text)), text);
+  }
+}
+
 TEST(Base64, RefusesAllElse) {
   for (const char* text :
        {"Z", "Zg", "Zg=", "Zg===", "=", "==", "====", "Z===", "Zm9v\n", "Zm 9v",
