@@ -13,6 +13,12 @@ RATIOS = [
     ("moby", ("ext4", "xfs", "tmpfs"), ALL, 0.45),
     ("moby", ("btrfs",), ALL, 0.55),
 ]
+# (peer, what, bound) for rootfs.tar.gz, both digests computed.
+LAYER_RATIOS = [
+    ("tar", "wall", 0.38), ("tar", "cpu", 0.45),
+    ("bsdtar", "wall", 0.6), ("bsdtar", "cpu", 0.95),
+    ("umoci", "wall", 0.4), ("storage", "wall", 0.4),
+]
 CALLS_PER_ENTRY = 8.6
 CALLS_PER_NAME = 1.1
 START_MS = 5.0
@@ -76,6 +82,34 @@ def noise(rows):
     return {key: round(cell["cp again"] / cell["cp"], 3)
             for key, cell in cells(rows).items()
             if "cp" in cell and "cp again" in cell}
+
+
+def cost(row, what):
+    """The wall time of a row, or the processor time."""
+    if what == "wall":
+        return row["median_ms"]
+    return row["user_ms"] + row["system_ms"]
+
+
+def layer_ratios(rows, tool="lamina"):
+    """Every ratio of `tool` to another one applying the same layer."""
+    found = []
+    ours = {(row["tree"], row["fs"]): row for row in rows
+            if row["tool"] == tool}
+    for row in rows:
+        own = ours.get((row["tree"], row["fs"]))
+        if row["tool"] == tool or own is None:
+            continue
+        for what in ("wall", "cpu"):
+            bound = next((bound for peer, kind, bound in LAYER_RATIOS
+                          if (peer, kind) == (row["tool"], what)
+                          and row["tree"] == "rootfs.tar.gz"), None)
+            ratio = cost(own, what) / cost(row, what)
+            found.append({"tree": row["tree"], "fs": row["fs"],
+                          "peer": row["tool"], "what": what,
+                          "ratio": round(ratio, 3), "bound": bound,
+                          "verdict": verdict(ratio, bound)})
+    return found
 
 
 def single_verdicts(results):

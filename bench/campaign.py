@@ -6,6 +6,7 @@ import os
 import pathlib
 
 import cell
+import layers
 import machine
 import side
 import tools
@@ -20,7 +21,8 @@ SWEEP_ROUNDS = 3  # A search for the best width, not a claim.
 def empty():
     return {"machine": machine.describe(), "method": {}, "trees": [],
             "missing": {}, "gaps": [], "rows": [], "syscalls": [],
-            "links": [], "memory": [], "sweep": [], "start": {}}
+            "links": [], "memory": [], "sweep": [], "start": {},
+            "layers": [], "chunks": []}
 
 
 def run(arguments, scratch):
@@ -52,6 +54,9 @@ class Campaign:
             self._guard("links", "-", "xfs", self._links)
         if "memory" in parts:
             self._guard("memory", "-", "tmpfs", self._memory)
+        if {"layers", "chunks"} & set(parts):
+            for name in self._arguments.layers:
+                self._guard("layer", name, "-", lambda n=name: self._layer(n))
         if "start" in parts:
             self._guard("start", "-", "-", self._start)
         self._save()
@@ -91,11 +96,37 @@ class Campaign:
         if tree.tar.is_relative_to(self._scratch):
             tree.tar.unlink()
 
-    def _make_tree(self, name):
+    def _layer(self, name):
+        """All tools with one layer, and the sweep, where it may be."""
+        cell.say(f"layer {name}")
+        layer = layers.make(name, self._scratch, self._cache())
+        self._results["missing"].update(layers.find_tools()[1])
+        for filesystem in self._arguments.fs:
+            if filesystem not in layers.FILE_SYSTEMS:
+                continue
+            for part, work in (("layers", layers.measure),
+                               ("chunks", layers.sweep)):
+                if part in self._arguments.parts:
+                    self._guard(part, name, filesystem,
+                                lambda p=part, w=work, f=filesystem:
+                                self._apply(p, w, layer, f))
+        if layer.blob.is_relative_to(self._scratch):
+            layer.blob.unlink()
+
+    def _apply(self, part, work, layer, filesystem):
+        rows, gaps = work(layer, filesystem, self._scratch,
+                          self._arguments.rounds, self._stopwatch)
+        self._results[part] += rows
+        self._results["gaps"] += gaps
+
+    def _cache(self):
         cache = pathlib.Path(os.environ.get("BENCH_DIR") or
                              tools.OUT / "trees")
         cache.mkdir(parents=True, exist_ok=True)
-        return trees.make(name, self._scratch, cache)
+        return cache
+
+    def _make_tree(self, name):
+        return trees.make(name, self._scratch, self._cache())
 
     def _times(self, tree, filesystem):
         found, missing = tools.make(self._arguments.tools,
@@ -152,11 +183,12 @@ def merged(paths):
         if whole is None:
             whole = part
             continue
-        for name in ("rows", "sweep"):
-            again = {(row["tree"], row["fs"]) for row in part[name]}
-            whole[name] = [row for row in whole[name]
+        for name in ("rows", "sweep", "layers", "chunks"):
+            rows = part.get(name, [])
+            again = {(row["tree"], row["fs"]) for row in rows}
+            whole[name] = [row for row in whole.get(name, [])
                            if (row["tree"], row["fs"]) not in again]
-            whole[name] += part[name]
+            whole[name] += rows
         names = {tree["name"] for tree in part["trees"]}
         whole["trees"] = [tree for tree in whole["trees"]
                           if tree["name"] not in names] + part["trees"]

@@ -44,7 +44,7 @@ def measure(filesystem, tree, tools, rounds, stopwatch):
                     with fresh() as root:
                         sample = run_once(stopwatch, tool, root)
                         if number < 0:
-                            check(root / "dst", tree)
+                            check(made_by(tool, root / "dst"), tree)
                         else:
                             samples[tool.name].append(sample)
                 except (Failed, OSError, ValueError) as error:
@@ -57,6 +57,16 @@ def measure(filesystem, tree, tools, rounds, stopwatch):
             for tool in tools if tool.name not in gaps]
     return rows, [{"tree": tree.name, "fs": filesystem.name, "tool": name,
                    "reason": reason} for name, reason in gaps.items()]
+
+
+def made_by(tool, target):
+    """The directory in `target` that holds the tree."""
+    if not tool.result:
+        return target
+    found = list(target.glob(tool.result))
+    if len(found) != 1:
+        raise Failed(f"{len(found)} of {tool.result}")
+    return found[0]
 
 
 def check(target, tree):

@@ -5,6 +5,8 @@ import re
 import bounds
 from tools import ROOT
 
+LAYERS = ["rootfs.tar", "rootfs.tar.gz", "rootfs.tar.zst", "node.tar.gz"]
+LAYER_TOOLS = ["lamina", "tar", "bsdtar", "umoci", "storage"]
 ORDER = ["lamina", "base", "floor", "cp", "cp again", "rsync", "tar", "moby",
          "continuity"]
 TREES = ["busybox", "node", "fresh", "rootfs", "small"]
@@ -99,6 +101,11 @@ def bound_rows(results):
                                                rank(row["tree"], TREES),
                                                rank(row["fs"], SYSTEMS)))
             if row["bound"] is not None]
+    rows += [[f"apply {row['tree']} on {row['fs']}, lamina / {row['peer']}, "
+              f"{row['what']}", number(row["ratio"], 3),
+              f"<= {row['bound']}", row["verdict"]]
+             for row in bounds.layer_ratios(results.get("layers", []))
+             if row["bound"] is not None]
     rows += [[row["what"], number(row["value"], 3), f"<= {row['bound']}",
               row["verdict"]] for row in bounds.single_verdicts(results)]
     return rows
@@ -148,6 +155,42 @@ def sweep_table(results):
                  rows)
 
 
+def layer_table(results):
+    rows = sorted(results["layers"],
+                  key=lambda row: (rank(row["tree"], LAYERS),
+                                   rank(row["fs"], SYSTEMS),
+                                   rank(row["tool"], LAYER_TOOLS)))
+    ratio = {(row["tree"], row["fs"], row["peer"], row["what"]): row["ratio"]
+             for row in bounds.layer_ratios(rows)}
+    return table(
+        ["layer", "file system", "tool", "median ms", "sigma", "user ms",
+         "system ms", "peak MiB", "lamina / it, wall", "lamina / it, CPU"],
+        [[row["tree"], row["fs"], row["tool"], number(row["median_ms"]),
+          number(row["sigma_ms"]), number(row["user_ms"]),
+          number(row["system_ms"]), number(row["peak_kib"] / 1024),
+          *[number(ratio.get((row["tree"], row["fs"], row["tool"], what)), 2)
+            for what in ("wall", "cpu")]]
+         for row in rows])
+
+
+def chunk_table(results):
+    """A row per layer, file system and workers; a column per chunk size."""
+    grid, sizes = {}, set()
+    for row in results["chunks"]:
+        _, chunk, _, workers = row["tool"].split()
+        sizes.add(int(chunk))
+        key = (row["tree"], row["fs"], int(workers))
+        grid.setdefault(key, {})[int(chunk)] = row
+    keys = sorted(grid, key=lambda key: (rank(key[0], LAYERS),
+                                         rank(key[1], SYSTEMS), key[2]))
+    return table(["layer", "file system", "workers",
+                  *["all, ms" if size >= 1 << 20 else f"{size}, ms"
+                    for size in sorted(sizes)]],
+                 [[*key, *[number(grid[key][size]["median_ms"])
+                           if size in grid[key] else "-"
+                           for size in sorted(sizes)]] for key in keys])
+
+
 def gap_list(results):
     lines = [f"- {name}: {reason}"
              for name, reason in results["missing"].items()]
@@ -188,6 +231,11 @@ def render(results):
                       memory_table(results)))
     if results["sweep"]:
         parts.append(("Widths", sweep_table(results)))
+    if results.get("layers"):
+        parts.append(("Layers applied", layer_table(results)))
+    if results.get("chunks"):
+        parts.append(("Entries a worker takes at a time",
+                      chunk_table(results)))
     if results["start"]:
         start = results["start"]
         parts.append(("Starting up",

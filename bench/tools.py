@@ -23,10 +23,14 @@ class Tool:
     needs_target: bool = False  # DST has to be there, empty.
     prints_ms: bool = False  # Its own time is the one that counts.
     only_on: tuple = ()  # File systems; none named means all.
+    result: str = ""  # Where in DST the tree is, as a pattern.
 
     def words(self, source, target):
-        places = {"SRC": str(source), "DST": str(target),
-                  "SRC/": f"{source}/", "DST/": f"{target}/"}
+        run = source.with_name("run")  # For what a tool keeps meanwhile.
+        places = {"SRC": str(source), "DST": str(target), "RUN": str(run),
+                  "SRC/": f"{source}/", "DST/": f"{target}/",
+                  "SRC/layer": f"{source}/layer",
+                  "SRC/oci:latest": f"{source}/oci:latest"}
         return [places.get(word, str(word)) for word in self.command]
 
 
@@ -67,10 +71,24 @@ def lamina_program():
     return program
 
 
+def chunks_program():
+    build_dir = os.environ.get("LAMINA_BUILD", "build/release")
+    program = ROOT / build_dir / "bench" / "chunks_bench"
+    if not program.exists():
+        raise Failed("chunks_bench is not built")
+    return program
+
+
 def pin_lamina(scratch):
     """Measures a copy of lamina: a build meanwhile must not change it."""
     try:
         shutil.copy2(lamina_program(), scratch / "lamina")
+        try:
+            helper = chunks_program()
+            (scratch / "bench").mkdir()
+            shutil.copy2(helper, scratch / "bench")
+        except Failed:
+            pass  # Said where it is to run.
     except (Failed, OSError):
         return  # Said again, as a gap, where it is to run.
     os.environ["LAMINA_BUILD"] = str(scratch)
@@ -95,7 +113,7 @@ def build_revision(revision):
     return program
 
 
-def _installed(program):
+def installed(program):
     path = shutil.which(program)
     if path is None:
         raise Failed("not installed")
@@ -107,17 +125,17 @@ def _lamina():
 
 
 def _cp(name):
-    return [Tool(name, (_installed("cp"), "-a", "--reflink=auto", "SRC",
+    return [Tool(name, (installed("cp"), "-a", "--reflink=auto", "SRC",
                         "DST"))]
 
 
 def _rsync():
-    return [Tool("rsync", (_installed("rsync"), "-aHAX", "SRC/", "DST/"),
+    return [Tool("rsync", (installed("rsync"), "-aHAX", "SRC/", "DST/"),
                  needs_target=True)]
 
 
 def _tar():
-    _installed("tar")
+    installed("tar")
     return [Tool("tar", ("sh", "-c", PIPE, "sh", "SRC", "DST"),
                  needs_target=True)]
 
