@@ -1,10 +1,15 @@
 #include "base/mounts.h"
 
+#include <fcntl.h>
 #include <libmount/libmount.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <memory>
 #include <utility>
+
+#include "base/fd.h"
 
 namespace lamina {
 
@@ -15,6 +20,10 @@ struct TableDeleter {
 };
 struct IteratorDeleter {
   void operator()(libmnt_iter* iterator) const { mnt_free_iter(iterator); }
+};
+
+struct FileCloser {
+  void operator()(FILE* file) const { std::fclose(file); }
 };
 
 std::string text(const char* s) {
@@ -40,16 +49,44 @@ std::string joined(std::string_view directory, std::string_view rest) {
   return path.empty() ? "/" : path;
 }
 
+constexpr const char* kTable = "/proc/self/mountinfo";
+
+// Read by ourselves: libmount takes a table that cannot be read to its end for
+// a malformed one.
+Result<std::string> table_text() {
+  constexpr size_t kStep = size_t{64} << 10U;
+  Fd fd(::open(kTable, O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) {
+    return fail(last_error("read mount table", kTable));
+  }
+  std::string text;
+  for (;;) {
+    size_t have = text.size();
+    text.resize(have + kStep);
+    ssize_t n = ::read(fd.get(), text.data() + have, kStep);
+    if (n < 0 && errno != EINTR) {
+      return fail(last_error("read mount table", kTable));
+    }
+    text.resize(have + (n > 0 ? static_cast<size_t>(n) : 0));
+    if (n == 0) {
+      return text;
+    }
+  }
+}
+
 class Table {
  public:
   static Result<Table> read() {
-    constexpr const char* kTable = "/proc/self/mountinfo";
+    TRY_ASSIGN(std::string text, table_text());
     Table table;
     table.table_.reset(mnt_new_table());
-    if (!table.table_) {
+    std::unique_ptr<FILE, FileCloser> stream(
+        ::fmemopen(text.data(), text.size(), "r"));
+    if (!table.table_ || !stream) {
       return fail(make_error(ENOMEM, "read mount table", kTable));
     }
-    int failed = mnt_table_parse_file(table.table_.get(), kTable);
+    int failed =
+        mnt_table_parse_stream(table.table_.get(), stream.get(), kTable);
     if (failed != 0) {
       return fail(make_error(failed < 0 ? -failed : EINVAL, "read mount table",
                              kTable));
