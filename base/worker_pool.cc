@@ -1,5 +1,6 @@
 #include "base/worker_pool.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -9,6 +10,21 @@
 #include "base/kernel.h"
 
 namespace lamina {
+namespace {
+
+std::unique_ptr<WorkerPool>& shared_pool() {
+  static auto pool = std::make_unique<WorkerPool>(real_kernel());
+  // fork(2) copies the pool and none of its threads: what waits for them would
+  // wait for ever, and the destructor as well. The child starts with a new one.
+  [[maybe_unused]] static const int registered =
+      ::pthread_atfork(nullptr, nullptr, [] {
+        static_cast<void>(pool.release());
+        pool = std::make_unique<WorkerPool>(real_kernel());
+      });
+  return pool;
+}
+
+}  // namespace
 
 TaskGroup::TaskGroup(WorkerPool& pool, dev_t device, unsigned width,
                      Owner owner)
@@ -139,8 +155,7 @@ WorkerPool::~WorkerPool() {
 }
 
 WorkerPool& WorkerPool::shared() {
-  static WorkerPool pool(real_kernel());
-  return pool;
+  return *shared_pool();
 }
 
 size_t WorkerPool::threads() const {

@@ -125,7 +125,8 @@ class WorkerPool {
   // Joins its threads. Requires that no group is left.
   ~WorkerPool();
 
-  // The pool that a process shares by default.
+  // The pool that a process shares by default; after fork(2) the child has one
+  // of its own.
   static WorkerPool& shared();
 
   // Threads started so far; for tests and for `lamina status`.

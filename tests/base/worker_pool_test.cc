@@ -275,6 +275,23 @@ TEST(WorkerPool, WorksAloneWhereNoThreadCanBeStarted) {
   EXPECT_EQ(said, "100 tasks 0 threads 1 workers");
 }
 
+TEST(WorkerPool, OfAForkedProcessHasThreadsOfItsOwn) {
+  if (!test::may_become_other_users())
+    GTEST_SKIP() << "needs root";
+  const auto meet = []() -> std::string {
+    // Returns only where two threads are at it at once.
+    std::latch both(2);
+    TaskGroup group(WorkerPool::shared(), kDevice, 2);
+    for (int i = 0; i < 2; ++i)
+      submit(group, [&](Worker&) { both.arrive_and_wait(); });
+    group.run();
+    return std::to_string(group.workers_used()) + " workers";
+  };
+  ASSERT_EQ(meet(), "2 workers");
+
+  EXPECT_EQ(test::as_ordinary_user(meet), "2 workers");
+}
+
 TEST(UsableCpus, AreAtLeastOneAndNoMoreThanThereAre) {
   EXPECT_GE(usable_cpus(), 1U);
   EXPECT_LE(usable_cpus(), std::max(1U, std::thread::hardware_concurrency()));
