@@ -2,11 +2,7 @@
 // half of the time of a build goes into reading these headers again. A test
 // includes what it uses all the same; the linter compiles it without this.
 
-#ifndef LAMINA_TESTS_SUPPORT_PRECOMPILED_H_
-#define LAMINA_TESTS_SUPPORT_PRECOMPILED_H_
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#pragma once
 
 #include <algorithm>
 #include <chrono>
@@ -32,4 +28,5 @@
 #include <variant>
 #include <vector>
 
-#endif // LAMINA_TESTS_SUPPORT_PRECOMPILED_H_
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
