@@ -243,7 +243,7 @@ check-layers: ## a folder includes itself and those above it
 with_source = $(foreach h,$(headers),$(if $(wildcard $(h:.h=.cc)),$(h)))
 check-headers: $(patsubst %,$(build)/alone/%.ok,$(filter-out $(with_source),$(headers)))
 check-headers: ## each header compiles alone
-	scripts/check_first_include $(with_source)
+	@scripts/check_first_include $(with_source)
 $(build)/alone/%.ok: % $(build)/command
 	@mkdir -p $(@D)
 	$(quiet)echo '#include "$<"' | $(compile) $(test_cflags) -x c++ \
@@ -251,7 +251,7 @@ $(build)/alone/%.ok: % $(build)/command
 	@touch $@
 
 check-format: ## clang-format would change nothing
-	clang-format-14 --dry-run --Werror $(formatted)
+	@clang-format-14 --dry-run --Werror $(formatted)
 
 format: ## let clang-format change it
 	clang-format-14 -i $(formatted)

@@ -52,7 +52,25 @@ OpenDirs::OpenDirs(Kernel& kernel)
     : kernel_(kernel) {}
 
 OpenDirs::~OpenDirs() {
-  open_in_process -= open_;
+  // Who remembers a directory, as the links of a copy do, must not keep it
+  // open: clean-up needs the descriptors.
+  if (const std::shared_ptr<Dir> root = root_.lock()) {
+    used_.push_back(root);
+  }
+  for (const std::shared_ptr<Dir>& dir : used_) {
+    close(*dir);
+    dir->listed_ = false;
+  }
+}
+
+void OpenDirs::close(Dir& dir) {
+  for (SharedFd& fd : dir.fds_) {
+    if (fd) {
+      fd.reset();
+      --open_;
+      --open_in_process;
+    }
+  }
 }
 
 SharedFd OpenDirs::find(Dir& dir, Side side) {
@@ -71,13 +89,13 @@ void OpenDirs::keep(Dir& dir, Side side, SharedFd fd) {
     ++open_in_process;
   }
   dir.fds_[index(side)] = std::move(fd);
-  if (dir.parent()) {  // The root is never closed, so never listed.
-    if (dir.listed_) {
-      used_.splice(used_.begin(), used_, dir.place_);
-    } else {
-      dir.place_ = used_.insert(used_.begin(), dir.shared_from_this());
-      dir.listed_ = true;
-    }
+  if (!dir.parent()) {
+    root_ = dir.weak_from_this();  // Never closed before the end.
+  } else if (dir.listed_) {
+    used_.splice(used_.begin(), used_, dir.place_);
+  } else {
+    dir.place_ = used_.insert(used_.begin(), dir.shared_from_this());
+    dir.listed_ = true;
   }
   shrink();
 }
@@ -97,13 +115,7 @@ void OpenDirs::shrink() {
     if (!note_target(dir)) {
       return;  // Not to be recognised again: better over the budget.
     }
-    for (SharedFd& fd : dir.fds_) {
-      if (fd) {
-        fd.reset();
-        --open_;
-        --open_in_process;
-      }
-    }
+    close(dir);
     used_.pop_back();
     dir.listed_ = false;
   }

@@ -27,6 +27,7 @@ class OpenDirs {
   explicit OpenDirs(Kernel& kernel);
   OpenDirs(const OpenDirs&) = delete;
   OpenDirs& operator=(const OpenDirs&) = delete;
+  // Closes every directory.
   ~OpenDirs();
 
   // Takes a descriptor that was just opened for one side of `dir`.
@@ -53,6 +54,7 @@ class OpenDirs {
   bool is_same(const Dir& dir, Side side, const Fd& fd) const;
   void keep(Dir& dir, Side side, SharedFd fd);
   void shrink();
+  void close(Dir& dir);
   bool note_target(Dir& dir);
 
   Kernel& kernel_;
@@ -61,6 +63,7 @@ class OpenDirs {
   // and must not go while it is listed.
   std::list<std::shared_ptr<Dir>>
       used_;  // The most recently used at the front.
+  std::weak_ptr<Dir> root_;
   size_t open_ = 0;
 };
 

@@ -165,6 +165,30 @@ Result<Fd> open_root(Kernel& kernel, int parent, const std::string& name) {
   return fd;
 }
 
+// One walk by at most `width` workers; an Error's subject is below `root`.
+Result<unsigned> empty(RemoveState& state, WorkerPool& pool, const Fd& root,
+                       unsigned width, const std::stop_token& stop) {
+  auto dir = std::make_shared<Dir>(nullptr, "");
+  if (state.kernel.fstat(root.get(), &dir->stat) != 0) {
+    return fail(last_error("fstat", ""));
+  }
+  state.device = dir->stat.st_dev;
+  Walk walk(
+      {state.kernel, pool, Trees::source_only, state.device, width, stop});
+  // A description of its own: the caller's offset is the caller's.
+  Fd own(state.kernel.openat(root.get(), ".", kDirectoryFlags, 0));
+  if (!own.valid()) {
+    return fail(last_error("openat", ""));
+  }
+  walk.open().put(*dir, Side::source, std::move(own));
+  TRY(walk.run(dir, std::make_unique<RemoveVisitor>(state)));
+  return walk.workers_used();
+}
+
+bool ran_out_of_descriptors(const Error& error) {
+  return error.code == EMFILE || error.code == ENFILE;
+}
+
 }  // namespace
 
 Result<RemoveReport> remove_children(const Fd& root, std::string_view subject,
@@ -173,32 +197,24 @@ Result<RemoveReport> remove_children(const Fd& root, std::string_view subject,
   WorkerPool& pool =
       options.pool != nullptr ? *options.pool : WorkerPool::shared();
   RemoveState state{kernel, options.progress};
-  auto dir = std::make_shared<Dir>(nullptr, "");
-  if (kernel.fstat(root.get(), &dir->stat) != 0) {
-    return fail(last_error("fstat", subject));
-  }
-  state.device = dir->stat.st_dev;
   TRY(refuse_mounts(kernel, root, subject));
   TRY_ASSIGN(FsKind kind, fs_kind_of(kernel, root, subject));
   unsigned width =
       options.workers != 0 ? options.workers : best_width(kind, usable_cpus());
-  Walk walk(
-      {kernel, pool, Trees::source_only, state.device, width, options.stop});
-  // A description of its own: the caller's offset is the caller's.
-  Fd own(kernel.openat(root.get(), ".", kDirectoryFlags, 0));
-  if (!own.valid()) {
-    return fail(last_error("openat", subject));
+  auto workers = empty(state, pool, root, width, options.stop);
+  if (!workers && width > 1 && ran_out_of_descriptors(workers.error())) {
+    // Workers took each other's last descriptors; one alone needs few. What
+    // went wrong for want of them must still be cleaned up.
+    workers = empty(state, pool, root, 1, options.stop);
   }
-  walk.open().put(*dir, Side::source, std::move(own));
-  auto done = walk.run(dir, std::make_unique<RemoveVisitor>(state));
-  if (!done) {
-    Error& error = done.error();
+  if (!workers) {
+    Error& error = workers.error();
     error.subject = error.subject.empty()
                         ? std::string(subject)
                         : std::string(subject) + "/" + error.subject;
     return fail(std::move(error));
   }
-  return RemoveReport{state.removed, walk.workers_used()};
+  return RemoveReport{state.removed, *workers};
 }
 
 Result<RemoveReport> remove_tree(const Fd& parent, std::string_view name,

@@ -206,5 +206,20 @@ TEST(OpenDirs, CloseEverythingAtTheEnd) {
   EXPECT_EQ(open_descriptors(), before);
 }
 
+TEST(OpenDirs, CloseWhatSomebodyRemembersAtTheEnd) {
+  const TempDir temp;
+  const auto before = open_descriptors();
+  auto root = std::make_shared<Dir>(nullptr, "");
+  auto dir = std::make_shared<Dir>(root, "d");
+  {
+    OpenDirs open(real_kernel());
+    open.put(*root, Side::source, Fd(::open(temp.path().c_str(), kFlags)));
+    open.put(*dir, Side::target, Fd(::open(temp.path().c_str(), kFlags)));
+    ASSERT_EQ(open_descriptors().size(), before.size() + 2);
+  }
+
+  EXPECT_EQ(open_descriptors(), before);
+}
+
 }  // namespace
 }  // namespace lamina::test

@@ -222,5 +222,34 @@ TEST_F(RemoveTree, KeepsTheRootOfRemoveChildren) {
   EXPECT_TRUE(std::filesystem::is_empty(temp_.path("t")));
 }
 
+TEST_F(RemoveTree, GoesOnAloneWhereWorkersRunOutOfDescriptors) {
+  make_tree(temp_.path("t"), kEverything);
+  FaultyKernel kernel;
+  kernel.on(Op::openat, "t/a").call(1).fails(EMFILE);
+  RemoveOptions options;
+  options.kernel = &kernel;
+  options.workers = 4;
+
+  auto report = remove("t", options);
+
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(report->workers, 1U);
+  EXPECT_FALSE(exists(temp_.path("t")));
+}
+
+TEST_F(RemoveTree, SaysSoWhereOneWorkerAloneRunsOutOfDescriptors) {
+  make_tree(temp_.path("t"), kEverything);
+  FaultyKernel kernel;
+  kernel.on(Op::openat, "t/a").fails(EMFILE);
+  RemoveOptions options;
+  options.kernel = &kernel;
+  options.workers = 4;
+
+  auto report = remove("t", options);
+
+  EXPECT_EQ(code_of(report), EMFILE);
+  EXPECT_TRUE(exists(temp_.path("t/a")));
+}
+
 }  // namespace
 }  // namespace lamina::copy

@@ -1,8 +1,7 @@
 // What nearly every test includes, parsed once for all of them: without it
 // half of the time of a build goes into reading these headers again. A test
 // includes what it uses all the same; the linter compiles it without this.
-
-#pragma once
+// No guard: it is included once, by the command line.
 
 #include <algorithm>
 #include <chrono>
