@@ -18,6 +18,8 @@ CONFIG  ?= release
 STRICT  ?= 0
 # 0: gzip by zlib alone.
 ISAL    ?= 1
+# Folders below tests/ whose tests are built; all when empty.
+SUITES  ?=
 # 1: print whole commands.
 V       ?= 0
 
@@ -83,7 +85,8 @@ endif
 lamina_cppflags = -I. -DLAMINA_ISAL=$(ISAL) $(lib_cflags)
 lamina_cxxflags = -std=c++20 -pthread $(warnings) $(flags_$(CONFIG))
 lamina_ldflags  = -pthread -Wl,--as-needed $(flags_$(CONFIG))
-lamina_libs     = -lboost_filesystem $(lib_libs)
+# libcrypto is loaded when it is needed: archive/crypto_library.h.
+lamina_libs     = -lboost_filesystem $(filter-out -lcrypto,$(lib_libs))
 
 compile = $(CXX) $(lamina_cppflags) $(CPPFLAGS) $(lamina_cxxflags) $(CXXFLAGS)
 link    = $(CXX) $(lamina_ldflags) $(CXXFLAGS) $(LDFLAGS)
@@ -95,8 +98,10 @@ mains        := $(wildcard cli/main.cc daemon/main.cc)
 sources      := $(filter-out $(mains),$(sort $(wildcard $(library_dirs:=/*.cc))))
 headers      := $(sort $(wildcard $(library_dirs:=/*.h) tests/support/*.h))
 test_globs   := $(foreach d,tests tests/* tests/*/*,$(d)/*.cc)
-test_sources := $(filter-out tests/fuzz/% tests/tools/%,\
+all_tests    := $(filter-out tests/fuzz/% tests/tools/%,\
                   $(sort $(wildcard $(test_globs))))
+test_sources := $(if $(SUITES),$(filter $(SUITES:%=tests/%/%) \
+                  tests/support/%,$(all_tests)),$(all_tests))
 support      := $(filter tests/support/%,$(test_sources))
 tool_sources := $(sort $(wildcard tests/tools/*.cc))
 fuzz_sources := $(sort $(wildcard tests/fuzz/*_fuzz.cc))

@@ -1,9 +1,9 @@
 #include "archive/digest.h"
 
-#include <openssl/evp.h>
-
 #include <system_error>
 #include <utility>
+
+#include "archive/crypto_library.h"
 
 namespace lamina::archive {
 
@@ -46,25 +46,32 @@ Result<Digest> Digest::parse(std::string_view text) {
 }
 
 void Sha256::Free::operator()(evp_md_ctx_st* context) const {
-  EVP_MD_CTX_free(context);
+  crypto_library()->context_free(context);
 }
 
 Sha256::Sha256()
-    : context_(EVP_MD_CTX_new()),
-      refused_(context_ == nullptr ||
-               EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) != 1) {}
+    : library_(crypto_library()) {
+  if (library_ != nullptr) {
+    context_.reset(library_->context_new());
+    refused_ = context_ == nullptr ||
+               library_->init(context_.get(), library_->sha256(), nullptr) != 1;
+  }
+}
 
 void Sha256::add(Bytes bytes) {
   if (!refused_ &&
-      EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) != 1) {
+      library_->update(context_.get(), bytes.data(), bytes.size()) != 1) {
     refused_ = true;
   }
 }
 
 Result<Digest> Sha256::finish() {
+  if (library_ == nullptr) {
+    return fail(make_error(0, "SHA-256", "", "libcrypto cannot be loaded"));
+  }
   Digest digest;
   if (refused_ ||
-      EVP_DigestFinal_ex(context_.get(), digest.value.data(), nullptr) != 1) {
+      library_->final(context_.get(), digest.value.data(), nullptr) != 1) {
     return fail(make_error(0, "SHA-256", "", "refused by the crypto library"));
   }
   return digest;

@@ -24,6 +24,8 @@ struct evp_md_ctx_st;  // EVP_MD_CTX, EVP_DigestInit(3ssl).
 
 namespace lamina::archive {
 
+struct CryptoLibrary;
+
 // As the OCI image specification writes it: "sha256:" and 64 lower-case
 // hexadecimal digits.
 struct Digest {
@@ -43,15 +45,17 @@ class Sha256 {
   void add(Bytes bytes);
 
   // The digest of all that was added; nothing may be added after. Fails when
-  // the library refused to work (a FIPS provider without SHA-256, no memory).
+  // the library is not there or refused to work (a FIPS provider without
+  // SHA-256, no memory).
   Result<Digest> finish();
 
  private:
   struct Free {
     void operator()(evp_md_ctx_st* context) const;
   };
+  const CryptoLibrary* library_;
   std::unique_ptr<evp_md_ctx_st, Free> context_;
-  bool refused_ = false;
+  bool refused_ = true;
 };
 
 // Whether work may be given to threads that the object starts for itself. Where
