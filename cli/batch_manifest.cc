@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/base64.h"
+#include "archive/base64.h"
 
 namespace lamina::cli {
 
@@ -158,7 +158,7 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
       output_.mode = parse_octal(value);
       return output_.mode || refuse("a mode that is not octal, 0 to 7777");
     } else {
-      std::optional<std::string> bytes = decode_base64(value);
+      std::optional<std::string> bytes = archive::decode_base64(value);
       if (!bytes) {
         return refuse(key_ + " is not base64");
       }

@@ -46,6 +46,7 @@ std::unique_ptr<Command> make_diff_command();
 std::unique_ptr<Command> make_remove_command();
 std::unique_ptr<Command> make_lock_command();
 std::unique_ptr<Command> make_unlock_command();
+std::unique_ptr<Command> make_cache_command();
 std::unique_ptr<Command> make_probe_command();
 std::unique_ptr<Command> make_write_command();
 

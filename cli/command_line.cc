@@ -69,7 +69,7 @@ CommandLine::CommandLine()
   for (auto make : {make_copy_command, make_apply_command, make_unpack_command,
                     make_write_command, make_changes_command, make_diff_command,
                     make_remove_command, make_lock_command, make_unlock_command,
-                    make_probe_command}) {
+                    make_cache_command, make_probe_command}) {
     std::unique_ptr<Command> command = make();
     CLI::App& declared = command->declare(*app_);
     commands_.push_back({std::move(command), &declared});

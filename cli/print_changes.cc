@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "archive/base64.h"
 #include "base/utf8.h"
-#include "cli/base64.h"
 
 namespace lamina::cli {
 
@@ -50,7 +50,7 @@ void ChangePrinter::add_json(char kind, std::string_view path) {
   if (is_utf8(path)) {
     one["path"] = path;
   } else {
-    one["path_b64"] = encode_base64(path);
+    one["path_b64"] = archive::encode_base64(path);
   }
   text_ += (added_ + changed_ + deleted_ == 0 ? "" : ",") + one.dump();
 }

@@ -129,13 +129,7 @@ Result<Visit> CopyVisitor::visit(const Entry& entry) {
   }
   mode_t kind = kind_of_type(entry.listed.type);
   if (kind == S_IFREG) {
-    if (state_.options.sharing == Sharing::hardlink) {
-      TRY_ASSIGN(std::optional<Visit> linked, link_to_source(entry));
-      if (linked) {
-        return *linked;
-      }
-    }
-    return copy_regular(entry, nullptr);
+    return visit_regular(entry, nullptr);
   }
   TRY_ASSIGN(struct stat stat, stat_of(entry));
   if (S_ISDIR(stat.st_mode)) {
@@ -144,15 +138,24 @@ Result<Visit> CopyVisitor::visit(const Entry& entry) {
   }
   TRY(note_newcomer(entry, stat));
   if (S_ISREG(stat.st_mode)) {
-    if (state_.options.sharing == Sharing::hardlink) {
+    return visit_regular(entry, &stat);
+  }
+  return copy_other(entry, stat);
+}
+
+// `stat` is what fstatat said of the entry, where that was asked.
+Result<Visit> CopyVisitor::visit_regular(const Entry& entry,
+                                         const struct stat* stat) {
+  if (state_.options.sharing == Sharing::hardlink) {
+    TRY_ASSIGN(bool link, may_share_inode(entry, stat));
+    if (link) {
       TRY_ASSIGN(std::optional<Visit> linked, link_to_source(entry));
       if (linked) {
         return *linked;
       }
     }
-    return copy_regular(entry, &stat);
   }
-  return copy_other(entry, stat);
+  return copy_regular(entry, stat);
 }
 
 // A symlink, device, fifo or socket: made once, linked for further names.

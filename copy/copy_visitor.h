@@ -66,8 +66,11 @@ class CopyVisitor final : public Visitor {
   Result<Visit> link_further(const Entry& entry, InodeKey key, Place place,
                              const struct stat* stat);
   Result<int> try_link(const Entry& entry, const Place& place);
+  Result<bool> may_share_inode(const Entry& entry, const struct stat* stat);
   Result<std::optional<Visit>> link_to_source(const Entry& entry);
   Result<void> publish(const Entry& entry, InodeKey key);
+
+  Result<Visit> visit_regular(const Entry& entry, const struct stat* stat);
 
   // regular.cc
   Result<Visit> copy_regular(const Entry& entry, const struct stat* stat);

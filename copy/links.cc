@@ -1,4 +1,5 @@
 // Names of inodes that exist already: one linkat(2), and nothing behind it.
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -76,6 +77,23 @@ Result<Visit> CopyVisitor::link_further(const Entry& entry, InodeKey key,
     return copy_regular(entry, stat);
   }
   return make_other(entry, *stat, key);
+}
+
+// False for the files that are to be copied all the same.
+Result<bool> CopyVisitor::may_share_inode(const Entry& entry,
+                                          const struct stat* stat) {
+  const std::vector<uint64_t>* unlinked = state_.options.unlinked;
+  if (unlinked == nullptr || unlinked->empty()) {
+    return true;
+  }
+  uint64_t inode = entry.listed.inode;
+  if (stat != nullptr) {
+    inode = stat->st_ino;
+  } else if (!listing_tells(entry)) {
+    TRY_ASSIGN(struct stat asked, stat_of(entry));
+    inode = asked.st_ino;
+  }
+  return !std::binary_search(unlinked->begin(), unlinked->end(), inode);
 }
 
 // Sharing::hardlink: a name for the source's own inode. nullopt: that cannot

@@ -4,10 +4,12 @@
 // parsed here and nowhere else; an unknown one is refused.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/id_map.h"
 
@@ -57,6 +59,10 @@ enum class Loss {
 // are not, the mount point itself is made, empty.
 enum class Crossing { allowed, forbidden };
 
+// What becomes of several names of one inode. Split, each is a file of its own:
+// for trees whose files share inodes with something else than themselves.
+enum class HardLinks { recreated, split };
+
 // What a failed copy leaves behind.
 enum class Leftovers { removed, kept };
 
@@ -69,6 +75,10 @@ struct Options {
   Loss loss = Loss::refused;
   Crossing crossing = Crossing::allowed;
   Leftovers leftovers = Leftovers::removed;
+  HardLinks hard_links = HardLinks::recreated;
+  // Inode numbers, ascending, of files that Sharing::hardlink copies all the
+  // same. Null for none; must outlive the copy.
+  const std::vector<uint64_t>* unlinked = nullptr;
   IdMap uid_map;  // For Owner::mapped.
   IdMap gid_map;
   // An SELinux context every new inode is born with; none by default.

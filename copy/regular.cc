@@ -67,7 +67,8 @@ Result<Visit> CopyVisitor::copy_regular(const Entry& entry,
 Result<Visit> CopyVisitor::begin_regular(const Entry& entry,
                                          const struct stat* stat) {
   TRY(open_regular(entry, stat));
-  if (!file_.claimed && file_.stat.st_nlink > 1) {
+  if (!file_.claimed && file_.stat.st_nlink > 1 &&
+      state_.options.hard_links == HardLinks::recreated) {
     InodeKey key{file_.stat.st_dev, file_.stat.st_ino};
     if (auto place = state_.links.claim(key, file_.stat.st_nlink)) {
       struct stat known = file_.stat;

@@ -13,7 +13,7 @@ scenarios() {
     for mask in 022 077; do
         for kind in "$cases"/[0-9]*/kind; do
             case $(cat "$kind") in
-            copy | copy-hardlink | cache-evict | cache-lock | batch) ;;
+            copy | copy-hardlink | cache-* | batch) ;;
             *) continue ;;
             esac
             name=$(dirname "$kind")
@@ -32,7 +32,9 @@ holds() {
         --cmd copy-hardlink="$LAMINA copy --mode hardlink {src} {dst}" \
         --cmd batch="$LAMINA write {dst} --manifest {src}" \
         --cmd cache-evict="$LAMINA remove {src}" \
-        --cmd cache-lock="$LAMINA lock {src}" >"$T/said" || status=$?
+        --cmd cache-lock="$LAMINA lock {src}" \
+        --cmd cache-materialise="$LAMINA cache add K {src} --root $T/cache && \
+$LAMINA cache get K {dst} --root $T/cache" >"$T/said" || status=$?
     cat "$T/said"
     ! grep -q "^$2 *void$" "$T/said" || skip "the case cannot be made here"
     [ "$status" = 0 ] || fail "the case does not hold"

@@ -12,19 +12,28 @@ _lamina() {
         prev=${COMP_WORDS[COMP_CWORD - 2]}
     fi
 
+    if [[ $command == cache && $COMP_CWORD -gt 2 ]]; then
+        command="cache ${COMP_WORDS[2]}"
+    fi
+
     COMPREPLY=()
     if [[ $COMP_CWORD -eq 1 ]]; then
         words='copy apply unpack write changes diff remove lock unlock
-            probe --help --version'
+            cache probe --help --version'
     else
         case $prev in
-        --mode) words='auto reflink hardlink content' ;;
+        cache) [[ $cur == -* ]] || words='get add list evict verify' ;;
+        --mode)
+            words='auto reflink hardlink'
+            [[ $command == copy ]] && words+=' content'
+            ;;
         --xattrs) words='all image none' ;;
         --owner) words='keep mapped none' ;;
         --whiteouts) words='remove overlay keep none' ;;
         --uid-map | --gid-map | --label | --workers | --expect-diff-id | \
             --expect-digest | --strip | --max-size | --max-entries | \
-            --max-ratio | --max-window | --platform) return ;;
+            --max-ratio | --max-window | --platform | --max-bytes | \
+            --older-than | --to | --to-entries) return ;;
         -o | --output)
             compopt -o filenames 2>/dev/null
             mapfile -t COMPREPLY < <(compgen -f -- "$cur")
@@ -55,7 +64,16 @@ _lamina() {
                 ;;
             remove) words='--workers --help' ;;
             write) words='--manifest --workers --help' ;;
-            lock | unlock) words='--help' ;;
+            lock | unlock | cache) words='--help' ;;
+            'cache get')
+                words='--root --json --manifest --blobs --mode --batch
+                    --max-bytes --max-entries --help'
+                ;;
+            'cache add') words='--root --json --max-bytes --max-entries --help' ;;
+            'cache list' | 'cache verify') words='--root --json --help' ;;
+            'cache evict')
+                words='--root --json --older-than --to --to-entries --help'
+                ;;
             probe) words='--json --help' ;;
             esac
             ;;

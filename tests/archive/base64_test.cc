@@ -1,8 +1,8 @@
-#include "cli/base64.h"
+#include "archive/base64.h"
 
 #include <gtest/gtest.h>
 
-namespace lamina::cli {
+namespace lamina::archive {
 namespace {
 
 TEST(Base64, DecodesWhatAnEncoderGives) {
@@ -29,4 +29,4 @@ TEST(Base64, RefusesAllElse) {
 }
 
 }  // namespace
-}  // namespace lamina::cli
+}  // namespace lamina::archive

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace lamina::cli {
+namespace lamina::archive {
 
 // The bytes that `text` stands for; nothing unless it is exactly what an
 // encoder gives: padded, without white space, unused bits zero.
@@ -14,4 +14,4 @@ std::optional<std::string> decode_base64(std::string_view text);
 // The text that stands for `bytes`, padded.
 std::string encode_base64(std::string_view bytes);
 
-}  // namespace lamina::cli
+}  // namespace lamina::archive

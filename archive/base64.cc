@@ -1,9 +1,9 @@
-#include "cli/base64.h"
+#include "archive/base64.h"
 
 #include <array>
 #include <cstdint>
 
-namespace lamina::cli {
+namespace lamina::archive {
 
 namespace {
 
@@ -68,4 +68,4 @@ std::string encode_base64(std::string_view bytes) {
   return out;
 }
 
-}  // namespace lamina::cli
+}  // namespace lamina::archive
