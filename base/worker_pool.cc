@@ -113,7 +113,8 @@ bool TaskGroup::hungry() const {
   std::lock_guard lock(pool_.mutex_);
   auto active = pool_.active_.find(device_);
   unsigned busy = active == pool_.active_.end() ? 0 : active->second;
-  return queue_.empty() && busy < width_;
+  // An owner without work keeps its place, and would take some at once.
+  return queue_.empty() && (owner_idle_ || busy < width_);
 }
 
 unsigned TaskGroup::workers_used() const {
@@ -127,7 +128,9 @@ void TaskGroup::run() {
   count_owner();
   while (outstanding_ > 0) {
     if (queue_.empty()) {
+      owner_idle_ = true;
       changed_.wait(lock);
+      owner_idle_ = false;
       continue;
     }
     pool_.run_task(*this, take(), worker, lock);

@@ -108,6 +108,7 @@ class TaskGroup {
   const Owner owner_;
   // All below is guarded by the pool's mutex.
   bool owner_counted_ = false;
+  bool owner_idle_ = false;  // In run(), and nothing is left to take.
   std::deque<std::unique_ptr<Task>> queue_;
   size_t outstanding_ = 0;
   unsigned helpers_ = 0;

@@ -275,6 +275,30 @@ TEST(WorkerPool, WorksAloneWhereNoThreadCanBeStarted) {
   EXPECT_EQ(said, "100 tasks 0 threads 1 workers");
 }
 
+// With width 2 a helper that has all the work would otherwise never share it.
+TEST(WorkerPool, IsHungryWhereTheOwnerHasRunOutOfWork) {
+  WorkerPool pool(real_kernel());
+  TaskGroup group(pool, kDevice, 2);
+  const std::thread::id owner = std::this_thread::get_id();
+  std::latch both(2);
+  std::atomic<bool> asked{false};
+  // Two at once; what the helper has left, the owner has to get.
+  for (int i = 0; i < 2; ++i) {
+    submit(group, [&](Worker&) {
+      both.arrive_and_wait();
+      if (std::this_thread::get_id() == owner)
+        return;
+      while (!group.hungry())
+        std::this_thread::yield();
+      asked = true;
+    });
+  }
+
+  group.run();
+
+  EXPECT_TRUE(asked);
+}
+
 TEST(WorkerPool, OfAForkedProcessHasThreadsOfItsOwn) {
   if (!test::may_become_other_users())
     GTEST_SKIP() << "needs root";
