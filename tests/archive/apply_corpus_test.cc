@@ -47,7 +47,8 @@ TEST_F(ApplyCorpus, LayersAreAppliedOrRefusedAsItSays) {
   lamina::test::make_tree(temp_.path("outside"), "file file text=untouched\n");
   const std::string outside = lamina::test::dump_tree(temp_.path("outside"));
 
-  for (const auto& c : nlohmann::json::parse(text)["cases"]) {
+  const auto corpus = nlohmann::json::parse(text);
+  for (const auto& c : corpus["cases"]) {
     const std::string name = c["name"];
     if (c.contains("base") && !c["base"].is_null()) {
       ASSERT_EQ(apply_file(folder / "base.tar"), "") << name;
