@@ -38,10 +38,6 @@ bool in_walk_order(const Item& a, const Item& b) {
       });
 }
 
-mode_t mode_of(const TreeFile& file) {
-  return file.mode.value_or(file.executable ? 0555 : 0444);
-}
-
 bool is_executable(const TreeFile& file) {
   return (mode_of(file) & 0111) != 0;
 }

@@ -10,9 +10,9 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/dir_reader.h"
 #include "base/kernel.h"
 #include "cache/cache.h"
+#include "cache/read.h"
 #include "copy/remove_tree.h"
 
 namespace lamina::cache {
@@ -22,17 +22,7 @@ namespace {
 Result<std::vector<std::string>> names_in(const Fd& dir,
                                           std::string_view subject) {
   TRY_ASSIGN(Fd own, open_below(dir, "."));
-  std::vector<std::string> out;
-  Listing listing;
-  for (;;) {
-    TRY_ASSIGN(bool more, listing.fill(real_kernel(), own.get(), subject));
-    if (!more) {
-      return out;
-    }
-    for (DirEntry entry; listing.next(&entry);) {
-      out.emplace_back(entry.name_view());
-    }
-  }
+  return read_names(own, subject);
 }
 
 // The entries of the index as names, sorted.

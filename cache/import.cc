@@ -1,17 +1,16 @@
 #include "cache/import.h"
 
 #include <fcntl.h>
-#include <linux/limits.h>
 #include <sys/stat.h>
 
-#include <array>
 #include <cerrno>
 #include <memory>
 #include <utility>
 
-#include "base/dir_reader.h"
+#include "archive/unchanged.h"
 #include "base/kernel.h"
 #include "cache/blobs.h"
+#include "cache/read.h"
 
 namespace lamina::cache {
 
@@ -51,20 +50,12 @@ Result<void> Importer::read(const Fd& dir, const std::string& path,
     return fail(make_error(ELOOP, "import", path, "the tree is too deep"));
   }
   // All names first: a buffer for each level would be much more.
-  std::vector<std::string> names;
-  Listing listing;
-  for (;;) {
-    TRY_ASSIGN(bool more, listing.fill(kernel_, dir.get(), path));
-    if (!more) {
-      break;
-    }
-    for (DirEntry entry; listing.next(&entry);) {
-      if (++entries_ > kMostTreeEntries) {
-        return fail(
-            make_error(E2BIG, "import", path, "the tree has too many entries"));
-      }
-      names.emplace_back(entry.name_view());
-    }
+  TRY_ASSIGN(std::vector<std::string> names,
+             read_names(dir, path, kMostTreeEntries - entries_));
+  entries_ += names.size();
+  if (entries_ > kMostTreeEntries) {
+    return fail(
+        make_error(E2BIG, "import", path, "the tree has too many entries"));
   }
   for (const std::string& name : names) {
     TRY(add(dir, name, path.empty() ? name : path + "/" + name, depth));
@@ -131,14 +122,12 @@ Result<void> Importer::add_file(const Fd& dir, const char* name,
 
 Result<void> Importer::add_link(const Fd& dir, const char* name,
                                 const std::string& path) {
-  std::array<char, PATH_MAX> target{};
-  ssize_t size =
-      kernel_.readlinkat(dir.get(), name, target.data(), target.size());
-  if (size < 0) {
-    return fail(last_error("readlinkat", path));
+  auto target = archive::read_target(kernel_, dir.get(), name);
+  if (!target) {
+    target.error().subject = path;
+    return fail(std::move(target.error()));
   }
-  out_.symlinks.push_back(
-      {path, std::string(target.data(), static_cast<size_t>(size))});
+  out_.symlinks.push_back({path, std::move(*target)});
   return {};
 }
 

@@ -100,6 +100,10 @@ Result<void> check_link(const TreeLink& link) {
 
 }  // namespace
 
+mode_t mode_of(const TreeFile& file) {
+  return file.mode.value_or(file.executable ? 0555 : 0444);
+}
+
 Result<void> normalise(Manifest& manifest) {
   if (manifest.directories.size() + manifest.files.size() +
           manifest.symlinks.size() >

@@ -45,6 +45,9 @@ struct TreeFile {
   friend bool operator==(const TreeFile&, const TreeFile&) = default;
 };
 
+// The mode that a file has in the tree.
+mode_t mode_of(const TreeFile& file);
+
 struct TreeLink {
   std::string path;
   std::string target;

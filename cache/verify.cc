@@ -1,17 +1,17 @@
 // Reads entries and blobs back and names what is not as it was made.
 #include <fcntl.h>
-#include <linux/limits.h>
 #include <sys/stat.h>
 
-#include <array>
 #include <cerrno>
 #include <map>
 #include <utility>
 
+#include "archive/unchanged.h"
 #include "base/dir_reader.h"
 #include "base/kernel.h"
 #include "cache/cache.h"
 #include "cache/import.h"
+#include "cache/read.h"
 
 namespace lamina::cache {
 
@@ -71,17 +71,7 @@ class Comparison {
 };
 
 Result<void> Comparison::walk(const Fd& dir, const std::string& path) {
-  std::vector<std::string> names;
-  Listing listing;
-  for (;;) {
-    TRY_ASSIGN(bool more, listing.fill(kernel_, dir.get(), path));
-    if (!more) {
-      break;
-    }
-    for (DirEntry entry; listing.next(&entry);) {
-      names.emplace_back(entry.name_view());
-    }
-  }
+  TRY_ASSIGN(std::vector<std::string> names, read_names(dir, path));
   for (const std::string& name : names) {
     if (stop_.stop_requested()) {
       return fail(make_error(ECANCELED, "verify", path, "stopped"));
@@ -127,14 +117,12 @@ Result<void> Comparison::look(const Fd& dir, const char* name,
 
 Result<void> Comparison::look_at_link(const Fd& dir, const char* name,
                                       const TreeLink& link) {
-  std::array<char, PATH_MAX> target{};
-  ssize_t size =
-      kernel_.readlinkat(dir.get(), name, target.data(), target.size());
-  if (size < 0) {
-    return fail(last_error("readlinkat", link.path));
+  auto target = archive::read_target(kernel_, dir.get(), name);
+  if (!target) {
+    target.error().subject = link.path;
+    return fail(std::move(target.error()));
   }
-  if (link.target !=
-      std::string_view(target.data(), static_cast<size_t>(size))) {
+  if (link.target != *target) {
     fault(link.path, "it points elsewhere");
   }
   return {};
@@ -143,8 +131,7 @@ Result<void> Comparison::look_at_link(const Fd& dir, const char* name,
 Result<void> Comparison::look_at_file(const Fd& dir, const char* name,
                                       const TreeFile& file,
                                       const struct stat& stat) {
-  mode_t mode = file.mode.value_or(file.executable ? 0555 : 0444);
-  if ((stat.st_mode & 07777) != mode) {
+  if ((stat.st_mode & 07777) != mode_of(file)) {
     fault(file.path, "its mode was changed");
   }
   Fd fd(kernel_.openat(dir.get(), name, kRead, 0));
@@ -163,30 +150,12 @@ Result<void> Comparison::look_at_file(const Fd& dir, const char* name,
   return {};
 }
 
-Result<std::string> read_all(const Fd& dir, const char* name) {
-  Kernel& kernel = real_kernel();
-  Fd fd(kernel.openat(dir.get(), name, kRead, 0));
+Result<std::string> read_manifest(const Fd& dir, const char* name) {
+  Fd fd(real_kernel().openat(dir.get(), name, kRead, 0));
   if (!fd.valid()) {
     return fail(last_error("openat", name));
   }
-  std::string out;
-  for (;;) {
-    std::array<char, 16384> buffer{};
-    ssize_t n = kernel.read(fd.get(), buffer.data(), buffer.size());
-    if (n < 0 && errno == EINTR) {
-      continue;
-    }
-    if (n < 0) {
-      return fail(last_error("read", name));
-    }
-    if (n == 0) {
-      return out;
-    }
-    out.append(buffer.data(), static_cast<size_t>(n));
-    if (out.size() > kMostManifestBytes) {
-      return fail(make_error(EFBIG, "read", name));
-    }
-  }
+  return read_all(fd, name, kMostManifestBytes);
 }
 
 }  // namespace
@@ -202,7 +171,7 @@ Result<void> Cache::verify_entry(const EntryRow& row, Verified* out) {
     return {};
   }
   ++out->entries;
-  auto json = read_all(held->pin.dir(), "manifest.json");
+  auto json = read_manifest(held->pin.dir(), "manifest.json");
   if (!json) {
     out->faults.push_back(
         {row.key, "", "its manifest: " + json.error().message()});

@@ -11,6 +11,7 @@
 
 #include "base/kernel.h"
 #include "base/path.h"
+#include "cache/read.h"
 #include "cli/cache_report.h"
 #include "cli/output.h"
 
@@ -29,24 +30,7 @@ Result<std::string> read_file(const std::string& path, size_t most) {
   if (!fd.valid()) {
     return fail(last_error("open", path));
   }
-  std::string out;
-  for (;;) {
-    std::array<char, 65536> buffer{};
-    ssize_t n = kernel.read(fd.get(), buffer.data(), buffer.size());
-    if (n < 0 && errno == EINTR) {
-      continue;
-    }
-    if (n < 0) {
-      return fail(last_error("read", path));
-    }
-    if (n == 0) {
-      return out;
-    }
-    out.append(buffer.data(), static_cast<size_t>(n));
-    if (out.size() > most) {
-      return fail(make_error(EFBIG, "read", path));
-    }
-  }
+  return cache::read_all(fd, path, most);
 }
 
 // Lines of standard input, without blocking for ever when asked to stop.
